@@ -1,0 +1,1 @@
+# (draft: see below; rewritten by the house module)

@@ -1,0 +1,50 @@
+/* JSON documents with positions: cJSON does the parsing, this adapter keeps the text and walks it
+ * again, on the error path only, to say line and column. It also refuses what cJSON lets by:
+ * text after the document, duplicate keys, numbers that overflow, leading zeros, control bytes as
+ * blanks, NUL bytes, nesting deeper than JSON_DEPTH, files larger than JSON_MAX_B. */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+#include <stdbool.h>
+
+enum { JSON_DEPTH = 64, JSON_MAX_B = 16 << 20 };
+
+struct json;      /* a document */
+struct json_node; /* a value in it */
+
+/* json_read — parse a file (or text, named `file` in messages). NULL after an error; what can be
+ * said is in diag. The document lives until json_close. */
+struct json *json_read_file(const char *file, struct arena *perm, struct diag *diag);
+struct json *json_read_text(const char *file, const char *text, size_t length, struct arena *perm, struct diag *diag);
+void json_close(struct json *json);
+
+const struct json_node *json_root(const struct json *json);
+const char *json_file(const struct json *json);
+
+enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_OBJECT };
+enum json_kind json_kind(const struct json_node *node);
+const char *json_kind_name(enum json_kind kind); /* "a number", "a list", ... */
+double json_number(const struct json_node *node);
+bool json_bool(const struct json_node *node);
+const char *json_text(const struct json_node *node); /* owned by the document */
+
+/* members of an object or elements of a list */
+int json_size(const struct json_node *node);
+const struct json_node *json_at(const struct json_node *node, int i);
+const char *json_key(const struct json_node *node); /* of a member; "" in a list */
+const struct json_node *json_get(const struct json_node *object, const char *key); /* case-sensitive; NULL if absent */
+
+/* json_set — replace or add the value at a JSON pointer by `text`, which is JSON or, failing that, a
+ * bare string ("--set /nic/bandwidth=25GB/s"). Errors (no such parent) go to diag. */
+void json_set(struct json *json, const char *pointer, const char *text, struct diag *diag);
+
+/* json_place — where a node stands, for diag_error. The pointer text is built in perm. */
+struct diag_place json_place(const struct json *json, const struct json_node *node, struct arena *perm);
+
+/* json_write_text — append a quoted, escaped string to a stream. */
+void json_write_text(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,48 @@
+/* All that a prediction needs, after loading: valid by construction, so nothing below can fail. */
+#ifndef INPUTS_H
+#define INPUTS_H
+
+#include "collectives/library.h"
+#include "net/topo.h"
+#include "workload/strategy.h"
+
+enum fidelity { FIDELITY_ESTIMATE, FIDELITY_FLUID, FIDELITY_MESSAGE, N_FIDELITIES };
+extern const char *const fidelity_names[N_FIDELITIES];
+
+struct degraded_link {
+    const char *link; /* a name of topo_link_name */
+    double factor;    /* of its capacity, (0, 1] */
+};
+
+struct slow_gpu {
+    int gpu;
+    double factor; /* > 0: kernels take this many times as long */
+};
+
+/* relative standard deviations of the profile's parts, with their source: the interval's width */
+struct spread {
+    double compute, network;
+    const char *source;
+};
+
+struct inputs {
+    const char *scenario; /* its name or file */
+    struct model *model;
+    struct gpu gpu;
+    struct node_spec node;
+    struct fabric_spec fabric;
+    struct library library;
+    struct train_spec train;
+    struct topo *topo;     /* built, degraded links applied */
+    const int *gpu_of;     /* [n_ranks] placement of ranks on GPUs */
+    int n_gpus;
+    const struct slow_gpu *slow;
+    int n_slow;
+    enum fidelity fidelity;
+    bool fold;             /* simulate one of each symmetry class (default) */
+    double hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
+    struct spread spread;
+    struct job *job;       /* built by the strategy */
+};
+
+#endif

@@ -1,0 +1,132 @@
+/* The network as a graph: vertices (GPUs, host memories, NICs, switches) and directed links.
+ * Built once at load time by node.c (inside a server) and a fabric (between servers); after that
+ * it is only read. A full-duplex cable is two links.
+ *
+ * Numbering: GPU g sits on node g / gpus_per_node. NIC k of node i is the fabric's port
+ * wire(i, k). Routes are computed, never stored: no table of all pairs exists. */
+#ifndef NET_TOPO_H
+#define NET_TOPO_H
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum vertex_kind { VERTEX_GPU, VERTEX_HOST, VERTEX_PCIE_SWITCH, VERTEX_NVSWITCH, VERTEX_NIC, VERTEX_SWITCH };
+
+/* the tier a link belongs to: what the report names, what --set and what-ifs scale together */
+enum tier { TIER_SCALEUP, TIER_PCIE, TIER_HOST, TIER_NIC, TIER_FABRIC, TIER_GLOBAL, N_TIERS };
+extern const char *const tier_names[N_TIERS]; /* "scale-up", "pcie", "host", "nic", "fabric", "global" */
+
+struct vertex {
+    enum vertex_kind kind;
+    int32_t index; /* GPU: rank-independent GPU number; host, NIC: number in its node; switch: number in its stage */
+    int32_t owner; /* node number; for switches the stage: 0 leaf/router, 1 spine/aggregation, 2 core */
+};
+
+struct link {
+    int32_t src, dst; /* vertices */
+    enum tier tier;
+    double capacity_Bps; /* > 0 payload-independent line rate, one direction */
+    double latency_s;    /* >= 0 */
+};
+
+/* what a server looks like inside; a profile from scenarios/hardware, see docs/scenario.md */
+enum scaleup_kind {
+    SCALEUP_NONE,   /* GPUs talk over PCIe */
+    SCALEUP_SWITCH, /* each GPU has scaleup_Bps up to and down from a non-blocking switch */
+    SCALEUP_MESH    /* direct links; modelled as a switch of the same capacity per GPU, see docs/model.md */
+};
+struct node_spec {
+    int gpus_per_node; /* >= 1 */
+    int nics_per_node; /* >= 0; 0 only when there is one node */
+    int sockets;       /* >= 1; GPUs and NICs are spread over the sockets in order */
+    int gpus_per_pcie_switch; /* >= 1; 1 = each GPU has its own port of the host bridge */
+    enum scaleup_kind scaleup;
+    double scaleup_Bps, scaleup_latency_s; /* per GPU and direction */
+    double pcie_Bps, pcie_latency_s;       /* per x16 slot and direction */
+    double socket_Bps, socket_latency_s;   /* between neighbouring sockets, per direction */
+    double nic_Bps, nic_latency_s;         /* NIC port, per direction: the link between NIC and its switch */
+    bool gpudirect; /* NIC reads GPU memory; otherwise data is staged through host memory */
+    bool p2p;       /* GPUs read each other over PCIe; otherwise staged through host memory */
+};
+
+/* the network between servers; which numbers count depends on the kind (fabric registry) */
+struct fabric_spec {
+    const char *kind; /* a name in fabric_kinds */
+    int levels;       /* fat-tree: 2 or 3 */
+    int radix;        /* fat-tree: ports per switch, 0 = chosen to fit */
+    int hosts_per_leaf, leaves_per_pod, n_pods; /* fat-tree given outright, 0 = from radix */
+    double oversubscription;      /* leaf down/up capacity, >= 1 */
+    double core_oversubscription; /* pod down/up capacity, >= 1 (3 levels) */
+    int ports_per_router, routers_per_group, global_per_router, n_groups; /* dragonfly p, a, h, g; 0 = balanced to fit */
+    double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
+    double global_Bps; /* dragonfly global links; 0 = as link_Bps */
+    double link_latency_s, global_latency_s;
+    const char *routing; /* "static", "ecmp", "minimal" */
+    const char *wiring;  /* "packed": a node's NICs on one leaf; "rail": NIC k of all nodes together */
+    uint64_t seed;       /* of the ECMP hash */
+};
+
+enum { ROUTE_MAX = 24 }; /* links of the longest route, with room to spare */
+
+struct fabric; /* the fabric's own numbering of its links, see fabric.h */
+
+struct topo {
+    struct vertex *vertices;
+    struct link *links;
+    int n_vertices, n_links;
+    int cap_vertices, cap_links;
+    int n_nodes, n_gpus, n_ports;
+    struct node_spec node;
+    int vertices_per_node, links_per_node; /* inside a server; node i starts at i times these */
+    struct fabric_spec fabric_spec;
+    struct fabric *fabric; /* NULL when there is one node */
+};
+
+/* topo_build — the graph of n_gpus / gpus_per_node equal servers on a fabric. n_gpus may be
+ * less than a full node (then there is one node with n_gpus GPUs used).
+ * Errors (impossible shapes, each with the bad number) go to diag with `place`; the result is
+ * then not to be used. Cost O(vertices + links). */
+struct topo *topo_build(const struct node_spec *node, const struct fabric_spec *fabric, int n_gpus,
+                        struct arena *perm, struct diag *diag, struct diag_place place);
+
+int topo_add_vertex(struct topo *topo, struct vertex vertex, struct arena *perm);
+/* topo_add_link — one direction; returns its number. topo_add_cable adds src->dst, then dst->src. */
+int topo_add_link(struct topo *topo, struct link link, struct arena *perm);
+int topo_add_cable(struct topo *topo, struct link link, struct arena *perm);
+
+/* endpoints of a route: a GPU, or the host memory of a socket of a node */
+struct endpoint {
+    enum vertex_kind kind; /* VERTEX_GPU or VERTEX_HOST */
+    int32_t index;         /* GPU number, or node * sockets + socket */
+};
+
+/* topo_route — the links from src to dst in order.
+ *   rail  NIC of the node used on both sides; -1 = the NIC nearest to each endpoint
+ *   key   distinguishes connections for ECMP (equal keys take equal paths)
+ *   links[ROUTE_MAX] out; returns their number (0 when src is dst)
+ * Pure. Cost O(length). */
+int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst, int rail,
+               uint64_t key, int *links);
+
+/* topo_nic_of — the NIC (number in its node) nearest to a GPU. */
+int topo_nic_of(const struct topo *topo, int gpu);
+static inline int topo_node_of(const struct topo *topo, int gpu)
+{
+    return gpu / topo->node.gpus_per_node;
+}
+
+/* topo_path_latency_s — sum over the links. */
+double topo_path_latency_s(const struct topo *topo, const int *links, int n_links);
+
+/* topo_link_name — "node 3 nic 0 -> leaf 1"; written into text[size]. The same names select links
+ * in scenarios ("degraded"). topo_vertex_name likewise. */
+void topo_link_name(const struct topo *topo, int link, char *text, int size);
+void topo_vertex_name(const struct topo *topo, int vertex, char *text, int size);
+
+/* topo_find_link — the link of that name, -1 when there is none. O(n_links). */
+int topo_find_link(const struct topo *topo, const char *name);
+
+#endif
