@@ -1,1 +1,139 @@
-# (draft: see below; rewritten by the house module)
+# dpsim. Targets:
+#   make            build/release/dpsim, linked as ./dpsim      BUILD=release|debug|asan, V=1 shows commands
+#   make test       every suite, in release and in asan         SUITES="net base" picks some
+#   make lint       floors, walls, banned calls, headers alone, clang-format, cppcheck, clang-tidy
+#   make format     clang-format in place
+#   make fuzz       each tests/fuzz/fuzz_*.c under libFuzzer for FUZZ_S seconds
+#   make golden     re-make the golden files (tests/golden/test_golden.sh --remake)
+#   make bench      build and run tests/bench/bench_*.c (release)
+#   make plots      figures (plots/plots.sh)      make demo   the published runs (plots/demo.sh)
+#   make deps       install every Debian package that any target needs
+#   make install    to $(DESTDIR)$(PREFIX)        make clean  remove build/
+BUILD  ?= release
+PREFIX ?= /usr/local
+FUZZ_S ?= 60
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+
+# Lowest first. A suite of a floor links its own archive and those below, so what is broken above
+# does not keep it from running. Floor "sim" is the top of sim/; its suites are in tests/sim.
+FLOORS = base net collectives workload sim io out
+SUITES = $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.[cs]* tests/fuzz/fuzz_*.c))))
+OUT   := build/$(BUILD)
+
+FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev
+FOR_TEST  = $(FOR_BUILD) libcmocka-dev
+FOR_PLOTS = $(FOR_BUILD) gnuplot-nox
+FOR_LINT  = $(FOR_TEST) clang-format clang-tidy cppcheck
+FOR_FUZZ  = $(FOR_BUILD) clang libclang-rt-14-dev
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wfloat-equal -Wvla -Wundef \
+       -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wformat=2 -Wswitch-enum \
+       -Wpointer-arith -Wnull-dereference -Wimplicit-fallthrough -Werror
+CHECKS = -fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow -fno-sanitize-recover=all
+FLAGS_release = -O2 -g
+FLAGS_debug   = -O0 -g3
+FLAGS_asan    = -O1 -g3 $(CHECKS)
+FLAGS_fuzz    = -O1 -g3 -fsanitize=fuzzer-no-link $(CHECKS)
+CPPFLAGS += -D_GNU_SOURCE -Isim -Itests -DDPSIM_SHARE='"$(PREFIX)/share/dpsim"'
+CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(BUILD)) $(WARN)
+LDLIBS    = $(shell pkg-config --libs gsl libcjson) -lcsv -lm
+
+# Packages come first, so a bare machine builds too; then one make does the work in parallel.
+PARALLEL = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc))
+say      = @$(if $(V),,echo "  $(1) $@";)
+need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
+
+.PHONY: all test lint format fuzz golden bench plots demo deps install clean suites benches
+all:
+	@$(call need,$(FOR_BUILD))
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(CALIB)
+	@ln -sf $(OUT)/dpsim dpsim
+
+src_sim   = $(filter-out sim/main.c,$(wildcard sim/*.c))
+src_floor = $(or $(src_$(1)),$(wildcard sim/$(1)/*.c))
+below    :=
+define floor
+below := $(OUT)/$(1).a $(below)
+libs_$(1) := $(OUT)/$(1).a $(below)
+$(OUT)/$(1).a: $(patsubst %.c,$(OUT)/%.o,$(call src_floor,$(1)))
+	@rm -f $$@ && ar rcs $$@ $$^
+endef
+$(foreach f,$(FLOORS),$(eval $(call floor,$f)))
+every := $(below)
+
+$(OUT)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,cc) $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OUT)/dpsim: $(OUT)/sim/main.o $(every)
+	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# one binary per suite; tests of a floor see only that floor and those below
+define suite_dir
+$(OUT)/tests/$(1)/%: $(OUT)/tests/$(1)/%.o $(or $(libs_$(1)),$(every))
+	$$(call say,link) $$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) -lcmocka
+endef
+$(foreach d,$(filter-out fuzz,$(SUITES) bench),$(eval $(call suite_dir,$d)))
+FUZZERS = $(patsubst tests/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(BUILD)),,$(OUT)/tests/fuzz/replay.o) $(every)
+	$(call say,link) $(CC) $(CFLAGS) $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+
+C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c)))
+C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS:%=$(OUT)/tests/%))
+SH_SUITES = $(foreach s,$(SUITES),$(wildcard tests/$s/test_*.sh))
+suites: $(C_SUITES) $(C_REPLAYS) $(if $(SH_SUITES)$(filter-out $(FLOORS) fuzz,$(SUITES)),$(OUT)/dpsim)
+
+RUN_SUITES = DPSIM=$(OUT)/dpsim tests/run.sh build/test-totals $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
+run-suites:
+	@$(RUN_SUITES)
+test:
+	@$(call need,$(FOR_TEST))
+	@mkdir -p build && rm -f build/test-totals
+	@for build in release asan; do \
+	    $(MAKE) --no-print-directory -k $(PARALLEL) BUILD=$$build suites || \
+	        echo "build $$build is broken: 0 passed, 1 failed" | tee -a build/test-totals; \
+	    $(MAKE) --no-print-directory BUILD=$$build run-suites; \
+	done; tests/run.sh build/test-totals
+
+lint:
+	@$(call need,$(FOR_LINT))
+	@CPPFLAGS='$(CPPFLAGS)' WARN='$(WARN)' tests/lint/lint.sh
+format:
+	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+
+fuzz:
+	@$(call need,$(FOR_FUZZ))
+	@$(MAKE) $(PARALLEL) BUILD=fuzz CC=clang $(FUZZERS:%=build/fuzz/tests/%)
+	@for f in $(FUZZERS:fuzz/fuzz_%=%); do mkdir -p build/fuzz/corpus/$$f && \
+	    build/fuzz/tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_S) -max_len=4096 -print_final_stats=1 \
+	        -artifact_prefix=build/fuzz/$$f- build/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; done
+
+BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/bench_*.c))
+benches: $(BENCHES)
+bench: all
+	@$(MAKE) --no-print-directory $(PARALLEL) benches
+	@for b in $(BENCHES); do $$b || exit 1; done
+
+golden: all
+	@DPSIM=./dpsim tests/golden/test_golden.sh --remake
+plots demo: all
+	@$(call need,$(FOR_PLOTS))
+	@DPSIM=./dpsim plots/$@.sh
+deps:
+	@$(call need,$(sort $(FOR_LINT) $(FOR_FUZZ) $(FOR_PLOTS)))
+
+# calibration on a GPU: only where a CUDA compiler is found; nothing else needs it
+CALIB = $(if $(wildcard calib/*.cu),$(if $(shell command -v nvcc),$(OUT)/dpsim-calib))
+$(OUT)/dpsim-calib: $(wildcard calib/*.cu calib/*.c) $(OUT)/base.a
+	nvcc -O2 -Isim -D_GNU_SOURCE -o $@ $^ -lcublas $(LDLIBS)
+
+install: all
+	install -Dm755 $(OUT)/dpsim $(DESTDIR)$(PREFIX)/bin/dpsim
+	cd scenarios && find . -type f -exec install -Dm644 {} $(DESTDIR)$(PREFIX)/share/dpsim/{} \;
+clean:
+	rm -rf build dpsim
+
+.SECONDARY:
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
