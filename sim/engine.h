@@ -1,6 +1,10 @@
 /* Runs a plan: events, streams, dependencies, contention. The engine owns the clock; fluid is
- * asked when its next activity ends. Two expansions of collectives: bundles (fluid), and single
- * sends on the unfolded network (message). */
+ * asked when its next activity ends. Collectives expand in two ways: bundles in lock step (fluid
+ * fidelity, on folded classes) or single sends (message fidelity, every rank its own class).
+ *
+ * Rules. Ops of a stream run in list order, one at a time, iteration after iteration. An op starts
+ * when it heads its stream and its dependencies are done. Fluid collectives start when every
+ * member has joined; in message fidelity each member starts sending when it joins. */
 #ifndef ENGINE_H
 #define ENGINE_H
 
@@ -9,31 +13,46 @@
 /* one executed op of one class, for trace and report */
 struct span {
     int32_t rank_class, op, iteration;
-    double start_s, end_s; /* collective: from when its own rank joined; `begin_s` when it began moving */
-    double begin_s;
+    double start_s; /* when its stream reached it (collective: when this class joined) */
+    double begin_s; /* when work began (collective: when all had joined); start_s for other ops */
+    double end_s;
 };
 
 struct run {
-    double iteration_s;    /* steady period */
+    double iteration_s;    /* steady period: between the ends of the last two iterations */
     double end_s;          /* of the last op of the last iteration */
+    double period_start_s; /* end_s - iteration_s */
     struct span *spans;    /* in order of their end */
-    int64_t n_spans;
+    int64_t n_spans, cap_spans;
     int64_t n_events;
-    double *busy_s;        /* [n_resources] link seconds at capacity in the last period (bytes / capacity) */
-    double *bottleneck_s;  /* [n_resources] time, in the last period, for which a bundle was frozen by that resource */
+    double *busy_s;       /* [n_resources] bytes of the last iteration / capacity */
+    double *bottleneck_s; /* [n_resources] time in the last iteration for which it held back a bundle */
     double peak_memory_B;
     int peak_class;
     const char *stuck; /* NULL, or who waits for what when the job cannot finish */
 };
 
-/* engine_run — play in->job for its iterations. A job that cannot finish (two ranks wait for each
- * other) returns iteration_s = INFINITY and says who waits for what in run->stuck. */
-struct run *engine_run(const struct plan *plan, struct arena *perm);
+/* what-ifs: times and rates scaled without planning again; 1 = as planned */
+struct scale {
+    double kernel, host;   /* factors on times */
+    double latency;        /* factor on latencies and launch of collectives */
+    double tier[N_TIERS];  /* factors on link capacities */
+    double hbm;            /* factor on memory bandwidth shared with communication */
+};
+extern const struct scale scale_none;
 
-/* engine_message — the same with every send a flow; the plan must be unfolded. */
+/* engine_run — play in->job for its iterations in fluid fidelity. A job that cannot finish (ranks
+ * wait for each other) has iteration_s = INFINITY and says why in run->stuck. */
+struct run *engine_run(const struct plan *plan, const struct scale *scale, struct arena *perm);
+
+/* engine_message — the same with every send a flow; the plan must be unfolded (in->fold false). */
 struct run *engine_message(const struct plan *plan, struct arena *perm);
 
-/* engine_collective_s — one collective alone, all groups of comm 0, in the given fidelity: what `dpsim collective` prints. */
-double engine_collective_s(const struct plan *plan, enum fidelity fidelity, struct arena scratch);
+/* run_finish — fills iteration_s, end_s, period_start_s and the memory peak from the spans: memory
+ * over time is a pure function of the op times. */
+void run_finish(const struct plan *plan, struct run *run, struct arena scratch);
+
+/* run_add_span — append, growing the list in perm. */
+void run_add_span(struct run *run, struct span span, struct arena *perm);
 
 #endif

@@ -1,9 +1,8 @@
-/* The third opinion: longest path through the program with closed-form collectives, no events, no
- * contention. Cheap enough for searching millions of plans. */
+/* The third opinion: longest path through the programs with closed-form collectives; no events, no
+ * contention. Independent of the engine, cheap enough to search many plans. */
 #ifndef ESTIMATE_H
 #define ESTIMATE_H
 
-#include "plan.h"
 #include "engine.h"
 
 /* estimate_run — spans and period as engine_run gives them, by the closed forms. */
