@@ -1,0 +1,468 @@
+#include "io/profile.h"
+
+#include "base/must.h"
+#include "io/rows.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LARGE 1e18 /* an upper bound that only keeps nonsense out */
+
+/* clang-format off */
+#define PEAK(k, t) REAL("peak_" k, DIM_FLOPS, struct gpu_profile, gpu.peak_flops[t], 0, LARGE, "0TFLOP/s", "dense matrix peak in " k "; 0 = the GPU has none")
+#define REACH(k, t) REAL("reach_" k, DIM_FRACTION, struct gpu_profile, gpu.matrix_frac[t], 1e-3, 1, "0.75", "share of peak_" k " that a large op reaches")
+
+static const struct field gpu_fields[] = {
+    TEXT("name", struct gpu_profile, gpu.name, "", "name in reports"),
+    TEXT("source", struct gpu_profile, gpu.source, "", "where the profile is from"),
+    PEAK("fp32", DTYPE_FP32), PEAK("tf32", DTYPE_TF32), PEAK("fp16", DTYPE_FP16), PEAK("bf16", DTYPE_BF16), PEAK("fp8", DTYPE_FP8),
+    REACH("fp32", DTYPE_FP32), REACH("tf32", DTYPE_TF32), REACH("fp16", DTYPE_FP16), REACH("bf16", DTYPE_BF16), REACH("fp8", DTYPE_FP8),
+    REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
+    REAL("half_work", DIM_FLOP, struct gpu_profile, gpu.half_flop, 0, LARGE, "2GFLOP", "work of a matrix op that reaches half of what a large one does"),
+    REAL("memory", DIM_SIZE, struct gpu_profile, gpu.memory_B, 1, LARGE, NULL, "GPU memory"),
+    REAL("memory_bandwidth", DIM_RATE, struct gpu_profile, gpu.hbm_Bps, 1, LARGE, NULL, "GPU memory bandwidth, nominal"),
+    REAL("memory_reach", DIM_FRACTION, struct gpu_profile, gpu.hbm_frac, 1e-3, 1, "0.88", "share of memory_bandwidth that a large kernel reaches"),
+    REAL("memory_half", DIM_SIZE, struct gpu_profile, gpu.hbm_half_B, 0, LARGE, "2MB", "traffic of a kernel that reaches half of what a large one does"),
+    REAL("kernel_floor", DIM_TIME, struct gpu_profile, gpu.kernel_floor_s, 0, 1, "1.3us", "shortest kernel"),
+    REAL("issue", DIM_TIME, struct gpu_profile, gpu.issue_s, 0, 1, "5us", "host time to issue one kernel"),
+    REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
+    TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
+    REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
+};
+
+static const char *const scaleup_names[] = {"none", "switch", "mesh", NULL};
+
+static const struct field node_fields[] = {
+    TEXT("name", struct node_profile, name, "", "name in reports"),
+    TEXT("source", struct node_profile, source, "", "where the profile is from"),
+    INT("gpus", struct node_profile, spec.gpus_per_node, 1, 1024, NULL, "GPUs in a server"),
+    INT("nics", struct node_profile, spec.nics_per_node, 0, 64, "1", "network cards in a server"),
+    INT("sockets", struct node_profile, spec.sockets, 1, 64, "2", "CPU sockets; GPUs and cards are spread over them in order"),
+    INT("gpus_per_pcie_switch", struct node_profile, spec.gpus_per_pcie_switch, 1, 64, "1", "GPUs that share one uplink to the CPU; 1 = each has its own"),
+    CHOICE("scaleup", struct node_profile, scaleup, scaleup_names, "none", "links between GPUs besides PCIe: through a switch, direct (mesh), none"),
+    REAL("scaleup_bandwidth", DIM_RATE, struct node_profile, spec.scaleup_Bps, 0, LARGE, "0GB/s", "of one GPU into those links, one direction"),
+    REAL("scaleup_latency", DIM_TIME, struct node_profile, spec.scaleup_latency_s, 0, 1, "0.7us", "of one link between a GPU and the switch"),
+    REAL("scaleup_efficiency", DIM_FRACTION, struct node_profile, scaleup_efficiency, 1e-3, 1, "0.8", "share of scaleup_bandwidth that a large collective reaches"),
+    REAL("pcie_bandwidth", DIM_RATE, struct node_profile, spec.pcie_Bps, 1, LARGE, "15.75GB/s", "of a x16 slot, one direction"),
+    REAL("pcie_latency", DIM_TIME, struct node_profile, spec.pcie_latency_s, 0, 1, "0.5us", "of one PCIe link"),
+    REAL("pcie_efficiency", DIM_FRACTION, struct node_profile, pcie_efficiency, 1e-3, 1, "0.77", "share of pcie_bandwidth that a large transfer reaches"),
+    REAL("socket_bandwidth", DIM_RATE, struct node_profile, spec.socket_Bps, 1, LARGE, "20GB/s", "between neighbouring sockets, one direction"),
+    REAL("socket_latency", DIM_TIME, struct node_profile, spec.socket_latency_s, 0, 1, "0.3us", "between neighbouring sockets"),
+    BOOL("gpudirect", struct node_profile, spec.gpudirect, "true", "network cards read GPU memory; otherwise data is staged through host memory"),
+    BOOL("p2p", struct node_profile, spec.p2p, "true", "GPUs read each other over PCIe; otherwise data is staged through host memory"),
+    TEXT("nic", struct node_profile, nic, "", "profile of the network card it usually has"),
+};
+
+static const struct field nic_fields[] = {
+    TEXT("name", struct nic_profile, name, "", "name in reports"),
+    TEXT("source", struct nic_profile, source, "", "where the profile is from"),
+    REAL("bandwidth", DIM_RATE, struct nic_profile, bandwidth_Bps, 1, LARGE, NULL, "line rate of the port, one direction"),
+    REAL("latency", DIM_TIME, struct nic_profile, latency_s, 0, 10, "0.7us", "of the link between the card and its switch, the card's own share included"),
+    REAL("efficiency", DIM_FRACTION, struct nic_profile, efficiency, 1e-3, 1, "0.9", "share of the line rate that a large collective reaches"),
+    REAL("host_latency", DIM_TIME, struct nic_profile, host_latency_s, 0, 10, "0us", "per message in the hosts at both ends together"),
+    BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
+};
+
+static const char *const selection_names[] = {"fastest", "first", NULL};
+
+static const struct field library_fields[] = {
+    TEXT("name", struct library_profile, library.name, "", "name in reports"),
+    TEXT("version", struct library_profile, library.version, "", "of the library"),
+    TEXT("source", struct library_profile, library.source, "", "where the profile is from"),
+    INT("channels", struct library_profile, library.n_channels, 1, 1024, "1", "parts of a buffer that go their own way at the same time"),
+    REAL("chunk", DIM_SIZE, struct library_profile, library.chunk_B, 1, LARGE, "1MiB", "pipelining grain"),
+    REAL("launch", DIM_TIME, struct library_profile, library.launch_s, 0, 10, "0us", "host and kernel time before anything moves, per collective"),
+    BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),
+    CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
+    REAL("spread", DIM_FRACTION, struct library_profile, spread, 0, 1, "0.1", "relative standard deviation of predicted collective times, for the interval"),
+};
+
+const struct field profile_choice_fields[] = {
+    TEXT("protocol", struct lib_choice, protocol, "Simple", "name of the protocol"),
+    REAL("base_latency", DIM_TIME, struct lib_choice, base_latency_s, 0, 10, "0us", "once per collective"),
+    REAL("scaleup_latency", DIM_TIME, struct lib_choice, scaleup_latency_s, 0, 10, "0us", "per hop over the links between GPUs, beside the wire's own"),
+    REAL("pcie_latency", DIM_TIME, struct lib_choice, pcie_latency_s, 0, 10, "0us", "per hop over PCIe, beside the wire's own"),
+    REAL("net_latency", DIM_TIME, struct lib_choice, net_latency_s, 0, 10, "0us", "per hop between servers, beside the wire's own"),
+    REAL("efficiency_scaleup", DIM_FRACTION, struct lib_choice, efficiency_scaleup, 1e-3, 1, "1", "payload of what crosses the links between GPUs; the server's own efficiency multiplies it"),
+    REAL("efficiency_pcie", DIM_FRACTION, struct lib_choice, efficiency_pcie, 1e-3, 1, "1", "payload of what crosses PCIe; the server's own efficiency multiplies it"),
+    REAL("efficiency_net", DIM_FRACTION, struct lib_choice, efficiency_net, 1e-3, 1, "1", "payload of what crosses the network; the card's own efficiency multiplies it"),
+    REAL("channel_bandwidth", DIM_RATE, struct lib_choice, channel_cap_Bps, 0, LARGE, "0GB/s", "most that one channel carries; 0 = no limit"),
+    REAL("min_size", DIM_SIZE, struct lib_choice, min_B, 0, LARGE, "0B", "smallest collective it is used for"),
+    REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
+    INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),
+    INT("max_nodes", struct lib_choice, max_nodes, 0, 1000000, "0", "most servers it is used for; 0 = no limit"),
+};
+const int n_profile_choice_fields = N_OF(profile_choice_fields);
+
+const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
+    [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields)},
+    [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields)},
+    [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields)},
+    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields)},
+};
+/* clang-format on */
+
+/* keys of a profile that field_load does not read */
+static const char *const profile_extra[] = {"kind", "base", "sources", "choices", NULL};
+enum { N_PROFILE_EXTRA = 4, MAX_ROWS = 32, MAX_KNOWN = 512 };
+
+/* files open on the way to a base, innermost first: a file may not be met again */
+struct chain {
+    const struct chain *prev;
+    dev_t device;
+    ino_t inode;
+};
+
+static void report_choices(struct arena *perm, const char *const *known, int n, char **list)
+{
+    *list = arena_text(perm, "%s", n > 0 ? known[0] : "none");
+    for (int i = 1; i < n; i++) *list = arena_text(perm, "%s, %s", *list, known[i]);
+}
+
+void profile_unknown(struct diag *diag, struct diag_place place, const char *what, const char *name,
+                     const char *const *known, int n_known, struct arena *perm)
+{
+    const char *near = diag_nearest(name, known, n_known);
+    if (near) {
+        diag_error(diag, place, "unknown %s \"%s\" (did you mean \"%s\"?)", what, name, near);
+        return;
+    }
+    char *list;
+    report_choices(perm, known, n_known, &list);
+    diag_error(diag, place, "unknown %s \"%s\" (known: %s)", what, name, list);
+}
+
+const char *profile_path(const char *file, const char *path, struct arena *perm)
+{
+    const char *slash = strrchr(file, '/');
+    if (path[0] == '/' || !slash) return arena_text(perm, "%s", path);
+    return arena_text(perm, "%.*s/%s", (int)(slash - file), file, path);
+}
+
+static bool is_path(const char *name)
+{
+    size_t n = strlen(name);
+    return strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".json"));
+}
+
+/* by insertion, so that messages do not depend on the order of the directory */
+static int insert_sorted(const char **names, int n, const char *name)
+{
+    int at = n;
+    while (at > 0 && strcmp(names[at - 1], name) > 0) at--;
+    memmove(names + at + 1, names + at, (size_t)(n - at) * sizeof *names);
+    names[at] = name;
+    return n + 1;
+}
+
+static int list_shipped(const char *folder, const char **names, struct arena *perm)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+    if (!dir) return 0;
+    for (const struct dirent *entry; (entry = readdir(dir)) && n < MAX_KNOWN - 1;) {
+        size_t length = strlen(entry->d_name);
+        if (length <= 5 || strcmp(entry->d_name + length - 5, ".json") != 0) continue;
+        n = insert_sorted(names, n, arena_text(perm, "%.*s", (int)length - 5, entry->d_name));
+    }
+    closedir(dir);
+    return n;
+}
+
+static struct diag_place place_of(const struct profile_reader *reader, struct profile_ref ref)
+{
+    const struct json_node *node = ref.node ? ref.node : json_root(ref.json);
+    return json_place(ref.json, node, reader->perm);
+}
+
+/* resolve — the file of a name or path; NULL after an error. */
+static const char *resolve(const struct profile_reader *reader, const struct profile_kind *kind,
+                           struct profile_ref ref, const char *name, struct stat *status)
+{
+    const char *file;
+    if (is_path(name)) {
+        file = profile_path(json_file(ref.json), name, reader->perm);
+    } else {
+        file = arena_text(reader->perm, "%s/%s/%s.json", reader->dir, kind->folder, name);
+    }
+    bool found = stat(file, status) == 0;
+    if (found && S_ISREG(status->st_mode)) return file;
+    if (found || is_path(name)) {
+        diag_error(reader->diag, place_of(reader, ref), "%s %s \"%s\" (a JSON file)",
+                   found ? "not a file:" : "no such file:", kind->name, file);
+        return NULL;
+    }
+    const char *names[MAX_KNOWN];
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%s/%s", reader->dir, kind->folder);
+    int n = list_shipped(folder, names, reader->perm);
+    profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
+    return NULL;
+}
+
+static void load_ref(const struct profile_reader *reader, const struct profile_kind *kind,
+                     struct profile_ref ref, const struct chain *chain, void *out);
+
+/* load_changes — only the keys that the object gives; the rest keeps the base's values. */
+static void load_changes(const struct profile_reader *reader, const struct profile_kind *kind,
+                         const struct json *json, const struct json_node *node, void *out)
+{
+    struct field rows[MAX_ROWS];
+    const char *extra[MAX_ROWS + N_PROFILE_EXTRA + 1];
+    int n_rows = 0;
+    int n_extra = 0;
+    must(kind->n_fields <= MAX_ROWS);
+    for (int i = 0; i < N_PROFILE_EXTRA; i++) extra[n_extra++] = profile_extra[i];
+    for (int i = 0; i < kind->n_fields; i++) {
+        if (json_get(node, kind->fields[i].key)) {
+            rows[n_rows++] = kind->fields[i];
+        } else {
+            extra[n_extra++] = kind->fields[i].key;
+        }
+    }
+    extra[n_extra] = NULL;
+    field_load(rows, n_rows, extra, json, node, out, kind->name, reader->log, reader->perm,
+               reader->diag);
+}
+
+static void check_kind(const struct profile_reader *reader, const struct profile_kind *kind,
+                       const struct json *json, const struct json_node *node)
+{
+    const struct json_node *stated = json_get(node, "kind");
+    if (!stated) return;
+    bool right = json_kind(stated) == JSON_TEXT && !strcmp(json_text(stated), kind->name);
+    if (right) return;
+    diag_error(reader->diag, json_place(json, stated, reader->perm), "not a %s profile (\"%s\")",
+               kind->name, kind->name);
+}
+
+struct choice_place {
+    const struct profile_reader *reader;
+    const struct json *json;
+    const struct json_node *row;
+};
+
+/* choice_algorithm — the algorithm's row for a kind of collective; NULL after an error. */
+static const struct coll_algo *choice_algorithm(struct choice_place at, const char *name,
+                                                enum coll_kind kind)
+{
+    const struct coll_algo *algo = coll_find(kind, name);
+    if (algo) return algo;
+    const char *known[MAX_KNOWN];
+    int n = 0;
+    for (int i = 0; i < n_coll_algos && n < MAX_KNOWN; i++) {
+        if (coll_algos[i].kind == kind) known[n++] = coll_algos[i].name;
+    }
+    struct arena *perm = at.reader->perm;
+    profile_unknown(at.reader->diag, json_place(at.json, json_get(at.row, "algorithm"), perm),
+                    arena_text(perm, "%s algorithm", coll_kind_names[kind]), name, known, n, perm);
+    return NULL;
+}
+
+static bool find_kind(struct choice_place at, const struct json_node *node, enum coll_kind *kind)
+{
+    struct arena *perm = at.reader->perm;
+    if (json_kind(node) != JSON_TEXT) {
+        diag_error(at.reader->diag, json_place(at.json, node, perm), "%s (a collective)",
+                   json_kind_name(json_kind(node)));
+        return false;
+    }
+    for (int k = 0; k < N_COLL_KINDS; k++) {
+        *kind = (enum coll_kind)k;
+        if (!strcmp(json_text(node), coll_kind_names[k])) return true;
+    }
+    profile_unknown(at.reader->diag, json_place(at.json, node, perm), "collective", json_text(node),
+                    coll_kind_names, N_COLL_KINDS, perm);
+    return false;
+}
+
+/* need — a member of a given kind; NULL after an error. */
+static const struct json_node *need(struct choice_place at, const char *key, enum json_kind kind)
+{
+    const struct json_node *node = json_get(at.row, key);
+    if (node && json_kind(node) == kind) return node;
+    struct arena *perm = at.reader->perm;
+    if (node) {
+        diag_error(at.reader->diag, json_place(at.json, node, perm), "%s (%s)",
+                   json_kind_name(json_kind(node)), json_kind_name(kind));
+    } else {
+        diag_error(at.reader->diag, json_place(at.json, at.row, perm), "\"%s\" is missing (%s)",
+                   key, json_kind_name(kind));
+    }
+    return NULL;
+}
+
+/* load_choice — one row of "choices": a lib_choice for each of its collectives. */
+static void load_choice(struct choice_place at, struct library *library)
+{
+    static const char *const extra[] = {"collectives", "algorithm", NULL};
+    const struct profile_reader *reader = at.reader;
+    struct lib_choice choice = {0};
+    field_load(profile_choice_fields, n_profile_choice_fields, extra, at.json, at.row, &choice,
+               "choice", NULL, reader->perm, reader->diag);
+    if (json_kind(at.row) != JSON_OBJECT) return;
+    if (choice.channel_cap_Bps <= 0) choice.channel_cap_Bps = INFINITY;
+    if (choice.max_B <= 0) choice.max_B = INFINITY;
+    if (choice.max_nodes == 0) choice.max_nodes = INT_MAX;
+    const struct json_node *kinds = need(at, "collectives", JSON_LIST);
+    const struct json_node *name = need(at, "algorithm", JSON_TEXT);
+    if (!kinds || !name) return;
+    for (int i = 0; i < json_size(kinds); i++) {
+        if (!find_kind(at, json_at(kinds, i), &choice.kind)) continue;
+        choice.algo = choice_algorithm(at, json_text(name), choice.kind);
+        if (choice.algo) library->choices[library->n_choices++] = choice;
+    }
+}
+
+static void load_choices(const struct profile_reader *reader, const struct json *json,
+                         const struct json_node *object, struct library *library)
+{
+    const struct json_node *list = json_get(object, "choices");
+    if (!list) return; /* the base's */
+    if (json_kind(list) != JSON_LIST) {
+        diag_error(reader->diag, json_place(json, list, reader->perm), "%s (a list of choices)",
+                   json_kind_name(json_kind(list)));
+        return;
+    }
+    int room = 0;
+    for (int i = 0; i < json_size(list); i++) {
+        const struct json_node *row = json_at(list, i);
+        const struct json_node *kinds =
+            json_kind(row) == JSON_OBJECT ? json_get(row, "collectives") : NULL;
+        if (kinds && json_kind(kinds) == JSON_LIST) room += json_size(kinds);
+    }
+    library->choices = arena_new(reader->perm, struct lib_choice, room);
+    library->n_choices = 0;
+    for (int i = 0; i < json_size(list); i++) {
+        load_choice((struct choice_place){reader, json, json_at(list, i)}, library);
+    }
+}
+
+static void load_object(const struct profile_reader *reader, const struct profile_kind *kind,
+                        struct profile_ref ref, const struct chain *chain, void *out)
+{
+    const struct json_node *base = json_get(ref.node, "base");
+    check_kind(reader, kind, ref.json, ref.node);
+    if (base) {
+        load_ref(reader, kind, (struct profile_ref){ref.json, base, NULL}, chain, out);
+        load_changes(reader, kind, ref.json, ref.node, out);
+    } else {
+        field_load(kind->fields, kind->n_fields, profile_extra, ref.json, ref.node, out, kind->name,
+                   reader->log, reader->perm, reader->diag);
+    }
+    const struct json_node *choices = json_get(ref.node, "choices");
+    if (kind == &profile_kinds[PROFILE_LIBRARY]) {
+        struct library_profile *profile = out;
+        load_choices(reader, ref.json, ref.node, &profile->library);
+    } else if (choices) {
+        diag_error(reader->diag, json_place(ref.json, choices, reader->perm),
+                   "only a library has choices");
+    }
+}
+
+static bool met_before(const struct chain *chain, const struct stat *status)
+{
+    for (; chain; chain = chain->prev) {
+        if (chain->device == status->st_dev && chain->inode == status->st_ino) return true;
+    }
+    return false;
+}
+
+static void load_file(const struct profile_reader *reader, const struct profile_kind *kind,
+                      struct profile_ref ref, const char *name, const struct chain *chain,
+                      void *out)
+{
+    struct stat status;
+    const char *file = resolve(reader, kind, ref, name, &status);
+    if (!file) return;
+    if (met_before(chain, &status)) {
+        diag_error(reader->diag, place_of(reader, ref),
+                   "base goes round in a circle: \"%s\" is its own base", name);
+        return;
+    }
+    struct json *json = json_read_file(file, reader->perm, reader->diag);
+    if (!json) return;
+    const struct json_node *root = json_root(json);
+    if (json_kind(root) == JSON_OBJECT) {
+        struct chain link = {chain, status.st_dev, status.st_ino};
+        load_object(reader, kind, (struct profile_ref){json, root, NULL}, &link, out);
+    } else {
+        diag_error(reader->diag, json_place(json, root, reader->perm), "%s (an object)",
+                   json_kind_name(json_kind(root)));
+    }
+    json_close(json);
+}
+
+static void load_ref(const struct profile_reader *reader, const struct profile_kind *kind,
+                     struct profile_ref ref, const struct chain *chain, void *out)
+{
+    if (!ref.node) {
+        load_file(reader, kind, ref, ref.name, chain, out);
+    } else if (json_kind(ref.node) == JSON_TEXT) {
+        load_file(reader, kind, ref, json_text(ref.node), chain, out);
+    } else if (json_kind(ref.node) == JSON_OBJECT) {
+        load_object(reader, kind, ref, chain, out);
+    } else {
+        diag_error(reader->diag, place_of(reader, ref), "%s (the name of a %s, or an object)",
+                   json_kind_name(json_kind(ref.node)), kind->name);
+    }
+}
+
+/* name_of — what to call a profile that does not say its name. */
+static const char *name_of(struct profile_ref ref, const char *stated)
+{
+    return stated && stated[0] ? stated : ref.name ? ref.name : "custom";
+}
+
+void profile_read_gpu(const struct profile_reader *reader, struct profile_ref ref,
+                      struct gpu_profile *out)
+{
+    *out = (struct gpu_profile){.node = ""};
+    load_ref(reader, &profile_kinds[PROFILE_GPU], ref, NULL, out);
+    out->gpu.name = name_of(ref, out->gpu.name);
+    if (out->gpu.vector_flops <= 0) out->gpu.vector_flops = out->gpu.peak_flops[DTYPE_FP32];
+    if (out->gpu.vector_flops <= 0 && diag_ok(reader->diag)) {
+        diag_error(reader->diag, place_of(reader, ref),
+                   "GPU \"%s\" has neither peak_vector nor peak_fp32", out->gpu.name);
+    }
+}
+
+void profile_read_node(const struct profile_reader *reader, struct profile_ref ref,
+                       struct node_profile *out)
+{
+    *out = (struct node_profile){.nic = "", .scaleup = "none"};
+    load_ref(reader, &profile_kinds[PROFILE_NODE], ref, NULL, out);
+    out->name = name_of(ref, out->name);
+    for (int i = 0; scaleup_names[i]; i++) {
+        if (!strcmp(out->scaleup, scaleup_names[i])) out->spec.scaleup = (enum scaleup_kind)i;
+    }
+    bool linked = out->spec.scaleup != SCALEUP_NONE;
+    if (linked && out->spec.scaleup_Bps <= 0 && diag_ok(reader->diag)) {
+        diag_error(reader->diag, place_of(reader, ref),
+                   "node \"%s\" has a scaleup %s but no scaleup_bandwidth", out->name,
+                   out->scaleup);
+    }
+}
+
+void profile_read_nic(const struct profile_reader *reader, struct profile_ref ref,
+                      struct nic_profile *out)
+{
+    *out = (struct nic_profile){0};
+    load_ref(reader, &profile_kinds[PROFILE_NIC], ref, NULL, out);
+    out->name = name_of(ref, out->name);
+}
+
+void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,
+                          struct library_profile *out)
+{
+    *out = (struct library_profile){0};
+    load_ref(reader, &profile_kinds[PROFILE_LIBRARY], ref, NULL, out);
+    out->library.name = name_of(ref, out->library.name);
+    if (out->library.n_choices == 0 && diag_ok(reader->diag)) {
+        diag_error(reader->diag, place_of(reader, ref), "library \"%s\" has no choices",
+                   out->library.name);
+    }
+}

@@ -1,0 +1,92 @@
+/* Profiles: what a GPU, a server, a network card and a communication library are like, as JSON in
+ * scenarios/{hardware,links,libraries}. A reference to a profile is
+ *   "name"             a shipped file: PROFILE_DIR/<folder of its kind>/name.json
+ *   "path/file.json"   (has a / or ends in .json) a file, relative to the file that says so
+ *   {...}              an object with the same keys; with "base": another reference, it only
+ *                      changes the keys that it gives
+ * Files may have a "base" too. Each number of a shipped profile says where it is from under
+ * "sources", key by key. */
+#ifndef IO_PROFILE_H
+#define IO_PROFILE_H
+
+#include "base/field.h"
+#include "collectives/library.h"
+#include "net/topo.h"
+#include "workload/kernel.h"
+
+struct gpu_profile {
+    struct gpu gpu;
+    const char *node; /* the server it usually sits in; "" = none */
+    double spread;    /* relative standard deviation of predicted kernel times */
+};
+
+struct node_profile {
+    const char *name, *source;
+    struct node_spec spec; /* without NIC rates: they come from the NIC */
+    const char *scaleup;   /* as written; spec.scaleup is made from it */
+    const char *nic;       /* the NIC it usually has; "" = none */
+    double scaleup_efficiency,
+        pcie_efficiency; /* what a large transfer gets of the line rate, (0, 1] */
+};
+
+struct nic_profile {
+    const char *name, *source;
+    double bandwidth_Bps, latency_s; /* of its port, per direction */
+    double efficiency;               /* what a large transfer gets of the line rate, (0, 1] */
+    double host_latency_s;           /* per message, in the hosts at both ends together */
+    bool rdma;                       /* can read GPU memory itself (if the server lets it) */
+};
+
+struct library_profile {
+    struct library library;
+    double spread; /* relative standard deviation of predicted collective times */
+};
+
+/* profile_kind — one row per kind of profile; loader, schema, docs and tests read it. */
+struct profile_kind {
+    const char *name;   /* the "kind" that its files state, and its key in a scenario */
+    const char *folder; /* of shipped files */
+    const char *help;
+    const struct field *fields;
+    int n_fields;
+};
+enum { PROFILE_GPU, PROFILE_NODE, PROFILE_NIC, PROFILE_LIBRARY, N_PROFILE_KINDS };
+extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
+
+/* keys of one element of a library's "choices", besides "collectives" */
+extern const struct field profile_choice_fields[];
+extern const int n_profile_choice_fields;
+
+struct profile_reader {
+    const char *dir; /* of shipped profiles */
+    struct field_log *log;
+    struct arena *perm;
+    struct diag *diag;
+};
+
+/* where a reference stands: a node of a document, or a name that is the default of a key (node
+ * NULL; errors are then reported at the document's root) */
+struct profile_ref {
+    const struct json *json;
+    const struct json_node *node;
+    const char *name;
+};
+
+/* profile_read_* — errors go to the reader's diag; the result is then not to be used. */
+void profile_read_gpu(const struct profile_reader *reader, struct profile_ref ref,
+                      struct gpu_profile *out);
+void profile_read_node(const struct profile_reader *reader, struct profile_ref ref,
+                       struct node_profile *out);
+void profile_read_nic(const struct profile_reader *reader, struct profile_ref ref,
+                      struct nic_profile *out);
+void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,
+                          struct library_profile *out);
+
+/* profile_path — a path written in `file`, relative to that file. */
+const char *profile_path(const char *file, const char *path, struct arena *perm);
+
+/* profile_unknown — "unknown WHAT "name" (did you mean "x"?)" or, with nothing near, the known names. */
+void profile_unknown(struct diag *diag, struct diag_place place, const char *what, const char *name,
+                     const char *const *known, int n_known, struct arena *perm);
+
+#endif
