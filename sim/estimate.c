@@ -14,9 +14,8 @@ struct walk {
     int *class_stream, *class_op;
     double *stream_free_s;     /* [streams] end of its last evaluated op */
     int32_t *iteration, *next; /* [streams] its next op: iteration, op number (list order; n_ops = wrap) */
-    double *end_s;             /* [(class op) * depth + iteration % depth] */
+    double *end_s;             /* [(class op) * n_iterations + iteration] */
     int32_t *done;             /* [class op] iterations evaluated */
-    int depth;
     struct rendezvous {        /* [class op] a member that has come to a collective and waits */
         bool waiting;
         double start_s;
@@ -37,7 +36,7 @@ static int next_op_of_stream(const struct program *program, int stream, int from
 
 static struct walk open_walk(const struct plan *plan, struct arena *perm)
 {
-    struct walk walk = {.plan = plan, .job = plan->in->job, .perm = perm, .depth = 1};
+    struct walk walk = {.plan = plan, .job = plan->in->job, .perm = perm};
     walk.run = arena_new(perm, struct run, 1);
     walk.run->busy_s = arena_new(perm, double, plan->n_resources + 1);
     walk.run->bottleneck_s = arena_new(perm, double, plan->n_resources + 1);
@@ -47,17 +46,13 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
         const struct program *program = program_of(&walk, c);
         walk.class_stream[c + 1] = walk.class_stream[c] + program->n_streams;
         walk.class_op[c + 1] = walk.class_op[c] + program->n_ops;
-        for (int d = 0; d < program->n_deps; d++) {
-            if (program->deps[d].distance >= walk.depth) walk.depth = program->deps[d].distance + 1;
-        }
     }
-    walk.depth = walk.job->n_iterations; /* streams of a class may be any number of iterations apart */
     int n_streams = walk.class_stream[plan->n_classes];
     int n_ops = walk.class_op[plan->n_classes];
     walk.stream_free_s = arena_new(perm, double, n_streams);
     walk.iteration = arena_new(perm, int32_t, n_streams);
     walk.next = arena_new(perm, int32_t, n_streams);
-    walk.end_s = arena_new(perm, double, (int64_t)n_ops * walk.depth);
+    walk.end_s = arena_new(perm, double, (int64_t)n_ops * walk.job->n_iterations);
     walk.done = arena_new(perm, int32_t, n_ops);
     walk.waits = arena_new(perm, struct rendezvous, n_ops);
     for (int c = 0; c < plan->n_classes; c++) {
@@ -78,7 +73,7 @@ static double ready_s(const struct walk *walk, int c, const struct op *op, int i
         if (before < 0) continue;
         int at = walk->class_op[c] + program->deps[d].op;
         if (walk->done[at] <= before) return HUGE_VAL;
-        ready = fmax(ready, walk->end_s[(int64_t)at * walk->depth + before]);
+        ready = fmax(ready, walk->end_s[(int64_t)at * walk->job->n_iterations + before]);
     }
     return ready;
 }
@@ -97,7 +92,7 @@ static void settle(struct walk *walk, int c, int op, double start_s, double begi
                                .begin_s = begin_s,
                                .end_s = end_s},
                  walk->perm);
-    walk->end_s[(int64_t)at * walk->depth + iteration] = end_s;
+    walk->end_s[(int64_t)at * walk->job->n_iterations + iteration] = end_s;
     walk->done[at]++;
     walk->stream_free_s[stream] = end_s;
     walk->next[stream] = next_op_of_stream(program, program->ops[op].stream, op + 1);

@@ -4,33 +4,69 @@
 
 #include "engine.h"
 
+/* what the GPU that works hardest does with one step; the parts sum to iteration_s */
+enum share {
+    SHARE_FORWARD,
+    SHARE_BACKWARD,
+    SHARE_OPTIMIZER,
+    SHARE_EXPOSED,   /* compute waits while a collective of its own moves */
+    SHARE_STRAGGLER, /* compute waits for others to come to a collective */
+    SHARE_LAUNCH,    /* compute waits for the host to issue kernels */
+    SHARE_INPUT,     /* compute waits for the next batch */
+    SHARE_BUBBLE,    /* nothing to do */
+    N_SHARES
+};
+extern const char *const share_names[N_SHARES];
+
+/* one what-if: everything of this kind twice as fast */
+struct gain {
+    const char *kind; /* "compute", "launch", "latency", or a name of tier_names */
+    double frac;      /* 1 - new time / old time */
+};
+enum { N_GAINS_MAX = 4 + N_TIERS };
+
 struct result {
     const struct inputs *in;
     double iteration_s, interval_s[2]; /* 90 % */
-    double compute_s, communication_s, exposed_communication_s, bubble_s, launch_s, input_s, straggler_s; /* of the slowest class, per step */
-    double part_s[N_PARTS];
-    double throughput; /* samples per second */
-    double scaling_efficiency; /* throughput / (n_gpus * throughput of one GPU of the same type, same batch) */
-    double one_gpu_s;
-    double bytes_sent_B; /* per GPU and step */
-    double memory_B; /* peak of the fullest GPU */
+    double share_s[N_SHARES];
+    double compute_s;               /* kernels of one step */
+    double communication_s;         /* time for which any collective of the GPU moves */
+    double exposed_communication_s; /* of it, what compute waits for, stragglers included */
+    double bubble_s;                /* compute waits for anything else */
+    double throughput;              /* samples per second, all GPUs */
+    double one_gpu_s;               /* the same step on one GPU, no communication */
+    double scaling_efficiency;      /* throughput / (n_gpus * throughput of one GPU) */
+    double bytes_sent_B;            /* per GPU and step, at least */
+    double memory_B;                /* peak of the fullest GPU */
     bool fits;
-    double mfu;
-    const char *limit_kind, *limit_name; /* "compute", "scale-up", "nic", "fabric", "latency", ...; limit_name: a link's name or the GPU */
-    double gain_if_doubled;              /* 1 - new time / old time when the limiting resource is twice as fast */
-    struct {
-        const char *kind;
-        double gain;
-    } gains[12]; /* all what-ifs tried, best first */
+    double mfu; /* model FLOPs (forward + backward, no recompute) / peak of the precision */
+    const char *limit_kind, *limit_name;
+    double gain_if_doubled; /* of limit_kind: 1 - new time / old time */
+    struct gain gains[N_GAINS_MAX]; /* best first */
     int n_gains;
     int n_classes;
     int64_t n_events;
     const char *const *warnings;
     int n_warnings;
+    const char *stuck; /* NULL, or why the job can never finish; nothing above but in is set then */
     struct plan *plan;
     struct run *run;
 };
 
+/* predict — plan, run in in->fidelity, and what-ifs (always in fluid, on the same plan). */
 struct result *predict(const struct inputs *in, struct arena *perm);
+
+/* inputs_collective — the same cluster running one collective over all ranks, once.
+ *   algorithm, protocol  NULL = the library chooses */
+struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
+                                 const char *algorithm, const char *protocol, struct arena *perm);
+
+/* predict_collective — its time in in->fidelity, and the plan that was run (plan->colls[0] says
+ * which algorithm and protocol). */
+struct collective_time {
+    double time_s;
+    const struct plan *plan;
+};
+struct collective_time predict_collective(const struct inputs *in, struct arena *perm);
 
 #endif

@@ -1,0 +1,354 @@
+#include "predict.h"
+
+#include "base/must.h"
+#include "estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const char *const fidelity_names[N_FIDELITIES] = {"estimate", "fluid", "message"};
+const char *const share_names[N_SHARES] = {
+    "forward",   "backward", "optimizer", "exposed communication",
+    "straggler", "launch",   "input",     "bubble",
+};
+
+/* 90 % of a normal distribution lies within this many standard deviations of its mean. */
+static const double Z_90 = 1.6448536269514722;
+
+/* relative step of the finite differences that give elasticities */
+static const double STEP = 0.02;
+
+static const struct program *program_of(const struct plan *plan, int c)
+{
+    return &plan->in->job->programs[plan->classes[c].program];
+}
+
+static const struct op *op_of(const struct plan *plan, const struct span *span)
+{
+    return &program_of(plan, span->rank_class)->ops[span->op];
+}
+
+static struct run *run_at(const struct inputs *in, const struct plan *plan, struct arena *perm)
+{
+    switch (in->fidelity) {
+    case FIDELITY_ESTIMATE: return estimate_run(plan, perm);
+    case FIDELITY_MESSAGE: return engine_message(plan, perm);
+    case FIDELITY_FLUID:
+    case N_FIDELITIES: break;
+    }
+    return engine_run(plan, &scale_none, perm);
+}
+
+static double time_at(const struct plan *plan, struct scale scale, struct arena scratch)
+{
+    return engine_run(plan, &scale, &scratch)->iteration_s;
+}
+
+/* ---- where the step goes ---- */
+
+/* What an interval of a class's time is, if no kernel runs: the first that applies. */
+static enum share share_of_wait(const struct op *op, bool moving)
+{
+    if (op->kind == OP_COLLECTIVE) return moving ? SHARE_EXPOSED : SHARE_STRAGGLER;
+    return op->part == PART_INPUT ? SHARE_INPUT : SHARE_LAUNCH;
+}
+
+static enum share share_of_kernel(const struct op *op)
+{
+    if (op->part == PART_FORWARD) return SHARE_FORWARD;
+    return op->part == PART_OPTIMIZER ? SHARE_OPTIMIZER : SHARE_BACKWARD;
+}
+
+/* At `time_s` something of kind `share` begins (+1) or ends (-1). */
+struct edge {
+    double time_s;
+    int32_t share, step;
+};
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left;
+    const struct edge *b = right;
+    if (a->time_s < b->time_s) return -1;
+    if (a->time_s > b->time_s) return 1;
+    return (a->share > b->share) - (a->share < b->share);
+}
+
+static int64_t add_edges(struct edge *edges, int64_t n, double from_s, double to_s, enum share share)
+{
+    if (to_s <= from_s) return n;
+    edges[n] = (struct edge){from_s, (int32_t)share, 1};
+    edges[n + 1] = (struct edge){to_s, (int32_t)share, -1};
+    return n + 2;
+}
+
+/* The edges of one class within the last period. */
+static int64_t list_edges(const struct result *result, int rank_class, struct edge *edges)
+{
+    const struct run *run = result->run;
+    double from_s = run->period_start_s;
+    int64_t n = 0;
+    for (int64_t s = 0; s < run->n_spans; s++) {
+        const struct span *span = &run->spans[s];
+        if (span->rank_class != rank_class || span->end_s <= from_s) continue;
+        const struct op *op = op_of(result->plan, span);
+        double start_s = fmax(span->start_s, from_s);
+        double begin_s = fmax(span->begin_s, from_s);
+        if (op->kind == OP_KERNEL) {
+            n = add_edges(edges, n, begin_s, span->end_s, share_of_kernel(op));
+        } else {
+            n = add_edges(edges, n, start_s, begin_s, share_of_wait(op, false));
+            n = add_edges(edges, n, begin_s, span->end_s, share_of_wait(op, true));
+        }
+    }
+    return n;
+}
+
+/* Cut the period at every edge; each piece belongs to the first share that is under way. */
+static void divide_period(struct result *result, int rank_class, struct arena scratch)
+{
+    struct edge *edges = arena_new(&scratch, struct edge, 4 * result->run->n_spans + 2);
+    int64_t n = list_edges(result, rank_class, edges);
+    qsort(edges, (size_t)n, sizeof *edges, compare_edges);
+    int under_way[N_SHARES] = {0};
+    double at_s = result->run->period_start_s;
+    for (int64_t e = 0; e <= n; e++) {
+        double next_s = e < n ? edges[e].time_s : result->run->end_s;
+        int share = 0;
+        while (share < SHARE_BUBBLE && under_way[share] == 0) share++;
+        result->share_s[share] += next_s - at_s;
+        if (under_way[SHARE_EXPOSED] > 0) result->communication_s += next_s - at_s;
+        at_s = next_s;
+        if (e < n) under_way[edges[e].share] += edges[e].step;
+    }
+}
+
+/* The class whose kernels take longest in the last iteration. */
+static int hardest_class(const struct result *result, struct arena scratch)
+{
+    double *busy_s = arena_new(&scratch, double, result->plan->n_classes);
+    int hardest = 0;
+    for (int64_t s = 0; s < result->run->n_spans; s++) {
+        const struct span *span = &result->run->spans[s];
+        if (span->iteration != result->in->job->n_iterations - 1) continue;
+        if (op_of(result->plan, span)->kind != OP_KERNEL) continue;
+        busy_s[span->rank_class] += span->end_s - span->begin_s;
+    }
+    for (int c = 1; c < result->plan->n_classes; c++) {
+        if (busy_s[c] > busy_s[hardest]) hardest = c;
+    }
+    return hardest;
+}
+
+static void explain_time(struct result *result, struct arena scratch)
+{
+    int hardest = hardest_class(result, scratch);
+    divide_period(result, hardest, scratch);
+    const double *share_s = result->share_s;
+    result->compute_s = share_s[SHARE_FORWARD] + share_s[SHARE_BACKWARD] + share_s[SHARE_OPTIMIZER];
+    result->exposed_communication_s = share_s[SHARE_EXPOSED] + share_s[SHARE_STRAGGLER];
+    result->bubble_s = share_s[SHARE_BUBBLE] + share_s[SHARE_LAUNCH] + share_s[SHARE_INPUT];
+    const struct program *program = program_of(result->plan, hardest);
+    for (int o = 0; o < program->n_ops; o++) {
+        const struct op *op = &program->ops[o];
+        if (op->kind != OP_COLLECTIVE) continue;
+        int n = job_group_size(result->in->job, op->comm);
+        result->bytes_sent_B += coll_bytes_sent_B(op->coll, n, op->size_B);
+    }
+}
+
+/* ---- one GPU ---- */
+
+/* The same training on a single GPU: what efficiency is measured against. */
+static double one_gpu_time(const struct inputs *in, struct arena scratch)
+{
+    struct inputs *one = arena_new(&scratch, struct inputs, 1);
+    *one = *in;
+    one->train.n_ranks = 1;
+    one->train.n_nodes = 1;
+    one->n_gpus = 1;
+    one->n_slow = 0;
+    one->gpu_of = arena_new(&scratch, int, 1);
+    const struct strategy *strategy = strategy_find(in->train.strategy);
+    must(strategy);
+    one->job = strategy->build(&one->train, in->model, &in->gpu, &scratch);
+    const struct plan *plan = plan_build(one, &scratch);
+    return estimate_run(plan, &scratch)->iteration_s;
+}
+
+/* ---- what limits ---- */
+
+static int compare_gains(const void *left, const void *right)
+{
+    const struct gain *a = left;
+    const struct gain *b = right;
+    return (a->frac < b->frac) - (a->frac > b->frac);
+}
+
+static void add_gain(struct result *result, const char *kind, struct scale scale, struct arena scratch)
+{
+    double fluid_s = time_at(result->plan, scale_none, scratch);
+    double faster_s = time_at(result->plan, scale, scratch);
+    result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / fluid_s};
+}
+
+static bool uses_tier(const struct plan *plan, enum tier tier)
+{
+    for (int r = 0; r < plan->n_link_classes; r++) {
+        if (plan->in->topo->links[plan->rep_link[r]].tier == tier) return true;
+    }
+    return false;
+}
+
+static void try_gains(struct result *result, struct arena scratch)
+{
+    struct scale scale = scale_none;
+    scale.kernel = 0.5;
+    add_gain(result, "compute", scale, scratch);
+    scale = scale_none;
+    scale.host = 0.5;
+    add_gain(result, "host", scale, scratch);
+    scale = scale_none;
+    scale.latency = 0.5;
+    add_gain(result, "latency", scale, scratch);
+    for (int tier = 0; tier < N_TIERS; tier++) {
+        if (!uses_tier(result->plan, (enum tier)tier)) continue;
+        scale = scale_none;
+        scale.tier[tier] = 2.0;
+        add_gain(result, tier_names[tier], scale, scratch);
+    }
+    qsort(result->gains, (size_t)result->n_gains, sizeof *result->gains, compare_gains);
+}
+
+/* The link of a tier that held bundles back for longest; the most loaded one when none did. */
+static int worst_link(const struct result *result, enum tier tier)
+{
+    const struct plan *plan = result->plan;
+    const struct run *run = result->run;
+    int worst = -1;
+    for (int r = 0; r < plan->n_link_classes; r++) {
+        if (plan->in->topo->links[plan->rep_link[r]].tier != tier) continue;
+        if (worst < 0 || run->bottleneck_s[r] > run->bottleneck_s[worst] ||
+            (run->bottleneck_s[r] >= run->bottleneck_s[worst] && run->busy_s[r] > run->busy_s[worst])) {
+            worst = r;
+        }
+    }
+    return worst;
+}
+
+static const char *name_limit(const struct result *result, const char *kind, struct arena *perm)
+{
+    const struct plan *plan = result->plan;
+    for (int tier = 0; tier < N_TIERS; tier++) {
+        if (kind != tier_names[tier]) continue;
+        char name[128];
+        int r = worst_link(result, (enum tier)tier);
+        topo_link_name(plan->in->topo, plan->rep_link[r], name, sizeof name);
+        if (plan->n_links[r] == 1) return arena_text(perm, "%s", name);
+        return arena_text(perm, "%s (and %d like it)", name, plan->n_links[r] - 1);
+    }
+    if (kind == result->gains[0].kind && kind[0] == 'c') return plan->in->gpu.name;
+    return kind[0] == 'h' ? "kernel launch and input" : plan->in->library.name;
+}
+
+/* ---- interval ---- */
+
+/* d ln T / d ln x for everything slower by the factor 1 + STEP */
+static double elasticity(const struct plan *plan, struct scale scale, struct arena scratch)
+{
+    double base_s = time_at(plan, scale_none, scratch);
+    return log(time_at(plan, scale, scratch) / base_s) / log1p(STEP);
+}
+
+/* Errors of the profile's parts are taken as independent and lognormal; the step inherits them by
+ * its elasticities (first order). */
+static void find_interval(struct result *result, struct arena scratch)
+{
+    struct scale slow_compute = scale_none;
+    slow_compute.kernel = slow_compute.host = 1.0 + STEP;
+    struct scale slow_network = scale_none;
+    slow_network.latency = 1.0 + STEP;
+    for (int tier = 0; tier < N_TIERS; tier++) slow_network.tier[tier] = 1.0 / (1.0 + STEP);
+    double compute = elasticity(result->plan, slow_compute, scratch) * result->in->spread.compute;
+    double network = elasticity(result->plan, slow_network, scratch) * result->in->spread.network;
+    double width = Z_90 * hypot(compute, network);
+    result->interval_s[0] = result->iteration_s * exp(-width);
+    result->interval_s[1] = result->iteration_s * exp(width);
+}
+
+struct result *predict(const struct inputs *in, struct arena *perm)
+{
+    struct result *result = arena_new(perm, struct result, 1);
+    result->in = in;
+    result->plan = plan_build(in, perm);
+    result->run = run_at(in, result->plan, perm);
+    result->stuck = result->run->stuck;
+    result->n_classes = result->plan->n_classes;
+    result->n_events = result->run->n_events;
+    result->warnings = result->plan->warnings;
+    result->n_warnings = result->plan->n_warnings;
+    if (result->stuck) return result;
+    result->iteration_s = result->run->iteration_s;
+    explain_time(result, *perm);
+    result->throughput = in->job->samples_per_iteration / result->iteration_s;
+    result->one_gpu_s = one_gpu_time(in, *perm);
+    result->scaling_efficiency = result->one_gpu_s / result->iteration_s;
+    result->memory_B = result->run->peak_memory_B;
+    result->fits = result->memory_B <= in->gpu.memory_B;
+    double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
+    result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
+    try_gains(result, *perm);
+    find_interval(result, *perm);
+    result->limit_kind = result->gains[0].kind;
+    result->gain_if_doubled = result->gains[0].frac;
+    result->limit_name = name_limit(result, result->limit_kind, perm);
+    return result;
+}
+
+/* ---- a collective alone ---- */
+
+static const char *const collective_streams[] = {"communication"};
+
+struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
+                                 const char *algorithm, const char *protocol, struct arena *perm)
+{
+    struct inputs *in = arena_new(perm, struct inputs, 1);
+    *in = *base;
+    in->hbm_per_comm_B = 0.0;
+    struct job *job = arena_new(perm, struct job, 1);
+    struct program *program = arena_new(perm, struct program, 1);
+    *program = (struct program){.n_streams = 1, .stream_names = collective_streams};
+    program_add_op(program,
+                   (struct op){.kind = OP_COLLECTIVE,
+                               .part = PART_COMMUNICATION,
+                               .name = coll_kind_names[kind],
+                               .coll = kind,
+                               .size_B = size_B,
+                               .root = kind == COLL_BROADCAST || kind == COLL_REDUCE ? 0 : -1,
+                               .algorithm = algorithm,
+                               .protocol = protocol},
+                   perm);
+    struct comm *comm = arena_new(perm, struct comm, 1);
+    *comm = (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = base->train.n_servers};
+    if (comm->n_servers == 0) comm->n_servers = base->topo->n_nodes;
+    int n = base->n_gpus;
+    *job = (struct job){.name = coll_kind_names[kind],
+                        .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},
+                        .n_ranks = n,
+                        .role_axis = -1,
+                        .programs = program,
+                        .n_programs = 1,
+                        .comms = comm,
+                        .n_comms = 1,
+                        .n_iterations = 1,
+                        .samples_per_iteration = 1,
+                        .sample = "collective"};
+    in->job = job;
+    return in;
+}
+
+struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
+{
+    const struct plan *plan = plan_build(in, perm);
+    return (struct collective_time){run_at(in, plan, perm)->end_s, plan};
+}
