@@ -31,7 +31,7 @@ FOR_FUZZ  = $(FOR_BUILD) clang libclang-rt-14-dev
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wfloat-equal -Wvla -Wundef \
        -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wwrite-strings -Wformat=2 -Wswitch-enum \
        -Wpointer-arith -Wnull-dereference -Wimplicit-fallthrough -Werror
-CHECKS = -fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow -fno-sanitize-recover=all
+CHECKS = -DARENA_REDZONE_B=16 -fsanitize=address,undefined,float-divide-by-zero,float-cast-overflow -fno-sanitize-recover=all
 FLAGS_release = -O2 -g
 FLAGS_debug   = -O0 -g3
 FLAGS_asan    = -O1 -g3 $(CHECKS)

@@ -2,31 +2,18 @@
 
 #include "base/must.h"
 
+#include <sanitizer/asan_interface.h> /* its macros do nothing without AddressSanitizer */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#if defined __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-enum { REDZONE_B = 16 };
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-enum { REDZONE_B = 16 };
-#define ARENA_POISONS
-#endif
-#endif
-#if defined __SANITIZE_ADDRESS__
-#define ARENA_POISONS
-#endif
-#ifndef ARENA_POISONS
-enum { REDZONE_B = 0 };
-#define ASAN_POISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
-#define ASAN_UNPOISON_MEMORY_REGION(at, n) ((void)(at), (void)(n))
-#endif
-
 enum { ALIGN_B = 16 };
+
+/* the asan build sets 16, so that a write past the end of an array cannot reach the next one */
+#ifndef ARENA_REDZONE_B
+#define ARENA_REDZONE_B 0
+#endif
 
 struct arena *arena_open(size_t reserve_B)
 {
@@ -34,8 +21,8 @@ struct arena *arena_open(size_t reserve_B)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) die("no address space for %zu bytes of memory", reserve_B);
     struct arena *arena = base;
+    must(sizeof *arena <= ALIGN_B && reserve_B >= ALIGN_B);
     *arena = (struct arena){.at = (char *)base + ALIGN_B, .end = (char *)base + reserve_B};
-    must(sizeof *arena <= ALIGN_B);
     return arena;
 }
 
@@ -47,20 +34,22 @@ void arena_close(struct arena *arena)
     munmap(base, reserve_B);
 }
 
+/* A scratch copy may have left red zones above the top: what is handed out is unpoisoned first. */
 void *arena_alloc(struct arena *arena, int64_t n, size_t size_B)
 {
+    const size_t slack_B = ALIGN_B + ARENA_REDZONE_B;
     must(n >= 0 && size_B > 0);
     size_t left_B = (size_t)(arena->end - arena->at);
-    if ((uint64_t)n > (left_B - 2 * ALIGN_B - REDZONE_B) / size_B || left_B < 64) {
+    if (left_B < slack_B || (uint64_t)n > (left_B - slack_B) / size_B) {
         die("out of memory: %lld objects of %zu bytes wanted, %zu bytes left", (long long)n, size_B,
             left_B);
     }
-    size_t bytes = (size_t)n * size_B;
     char *at = arena->at;
-    ASAN_UNPOISON_MEMORY_REGION(at, bytes);
-    memset(at, 0, bytes);
-    size_t step_B = (bytes + REDZONE_B + ALIGN_B - 1) / ALIGN_B * ALIGN_B;
-    ASAN_POISON_MEMORY_REGION(at + bytes, step_B - bytes);
+    size_t used_B = (size_t)n * size_B;
+    size_t step_B = (used_B + slack_B - 1) / ALIGN_B * ALIGN_B;
+    ASAN_UNPOISON_MEMORY_REGION(at, used_B);
+    memset(at, 0, used_B);
+    ASAN_POISON_MEMORY_REGION(at + used_B, step_B - used_B);
     arena->at = at + step_B;
     return at;
 }
@@ -77,14 +66,20 @@ void *arena_grow_bytes(struct arena *arena, const void *old, int64_t n, int64_t 
 char *arena_text(struct arena *arena, const char *format, ...)
 {
     va_list args;
-    va_list again;
     va_start(args, format);
-    va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, args);
+    char *text = arena_vtext(arena, format, args);
     va_end(args);
+    return text;
+}
+
+char *arena_vtext(struct arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
     must(length >= 0);
     char *text = arena_alloc(arena, length + 1, 1);
-    vsnprintf(text, (size_t)length + 1, format, again);
-    va_end(again);
+    vsnprintf(text, (size_t)length + 1, format, args);
     return text;
 }

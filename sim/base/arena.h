@@ -8,6 +8,7 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,13 +33,15 @@ void *arena_alloc(struct arena *arena, int64_t n, size_t size_B);
 
 /* arena_grow — the first n objects of `old` copied into a new array for `capacity` objects;
  * the old array stays where it is (an arena does not free). */
-#define arena_grow(arena, type, old, n, capacity) \
+#define arena_grow(arena, type, old, n, capacity)                                                  \
     ((type *)arena_grow_bytes((arena), (old), (n), (capacity), sizeof(type)))
 void *arena_grow_bytes(struct arena *arena, const void *old, int64_t n, int64_t capacity,
                        size_t size_B);
 
-/* arena_text — a formatted, terminated copy of a text. */
+/* arena_text — a formatted, terminated copy of a text; arena_vtext from an argument list. */
 char *arena_text(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+char *arena_vtext(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 #endif

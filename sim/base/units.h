@@ -5,7 +5,18 @@
 
 #include <stdbool.h>
 
-enum dim { DIM_NUMBER, DIM_COUNT, DIM_FRACTION, DIM_TIME, DIM_SIZE, DIM_RATE, DIM_FLOP, DIM_FLOPS, DIM_POWER, N_DIMS };
+enum dim {
+    DIM_NUMBER,
+    DIM_COUNT,
+    DIM_FRACTION,
+    DIM_TIME,
+    DIM_SIZE,
+    DIM_RATE,
+    DIM_FLOP,
+    DIM_FLOPS,
+    DIM_POWER,
+    N_DIMS
+};
 
 struct unit {
     enum dim dim;
@@ -22,7 +33,12 @@ const char *unit_wanted(enum dim dim);
  * whole text is a finite number followed by a unit of dim; blanks between them are allowed. */
 bool unit_parse(const char *text, enum dim dim, double *value);
 
-/* unit_print — the shortest readable form, "1.20 us", "25 MiB", "391 Gbps", three significant digits. */
+/* unit_number — the decimal number that text begins with ("1.5", "-2e-3"; no blanks, hexadecimal, inf
+ * or nan); *end: what follows it. Returns false when there is none or it is not finite. */
+bool unit_number(const char *text, const char **end, double *value);
+
+/* unit_print — the shortest readable form, "1.20 us", "25 MiB", "391 Gbps", three significant digits; whole
+ * numbers without decimals; zero is "0". */
 void unit_print(double value, enum dim dim, char *text, int size);
 
 #endif

@@ -1,0 +1,18 @@
+/* Summaries of samples: x[n], n > 0, left as they are. */
+#ifndef BASE_STATS_H
+#define BASE_STATS_H
+
+#include "base/arena.h"
+
+double stats_mean(const double *x, int n);
+
+/* stats_sd — standard deviation with n - 1 below; 0 when n is 1. */
+double stats_sd(const double *x, int n);
+
+double stats_median(const double *x, int n, struct arena scratch);
+
+/* stats_percentile — p in [0, 100], linear between neighbours (definition 7 of Hyndman & Fan,
+ * The American Statistician 50(4), 1996). O(n log n). */
+double stats_percentile(const double *x, int n, double p, struct arena scratch);
+
+#endif
