@@ -1,0 +1,255 @@
+/* dpsim collective: the table of nccl-tests, predicted. */
+#include "out/commands.h"
+
+#include "out/bound.h"
+#include "out/load.h"
+#include "out/sink.h"
+#include "out/writer.h"
+#include "predict.h"
+
+#include <ctype.h>
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FLOAT_B = 4, SIZES_MAX = 10000 };
+
+static const double FIRST_B = 8, LAST_B = 1024.0 * 1024 * 1024, LARGEST_B = 1e15;
+
+/* what is asked on the command line */
+struct sweep {
+    double first_B, last_B, factor;
+    enum coll_kind kind;
+};
+
+struct line {
+    double size_B, time_s, algbw_Bps, busbw_Bps, bound_s;
+    const char *algorithm, *protocol;
+};
+
+/* 8, 8K, 8M, 8G, 8T (powers of 1024, as nccl-tests reads them) */
+static bool parse_short_size(const char *text, double *size_B)
+{
+    char *end;
+    double value = strtod(text, &end);
+    static const char suffixes[] = "KMGT";
+    if (end == text || !isdigit((unsigned char)text[0])) return false;
+    const char *suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+    if (*end && (!suffix || end[1] != '\0')) return false;
+    *size_B = suffix ? ldexp(value, 10 * (int)(suffix - suffixes + 1)) : value;
+    return true;
+}
+
+static const char *read_size(const char *name, const char *text, double *size_B, struct arena *perm)
+{
+    if (!text) return NULL;
+    if (!parse_short_size(text, size_B) && !unit_parse(text, DIM_SIZE, size_B))
+        return arena_text(perm, "%s: '%s' is not %s", name, text, unit_wanted(DIM_SIZE));
+    if (!(*size_B >= 1 && *size_B <= LARGEST_B))
+        return arena_text(perm, "%s: '%s' is out of range (1 byte to 1 PB)", name, text);
+    return NULL;
+}
+
+/* all_reduce is also written all-reduce and allreduce */
+static bool same_name(const char *a, const char *b)
+{
+    while (*a || *b) {
+        while (*a == '_' || *a == '-') a++;
+        while (*b == '_' || *b == '-') b++;
+        if (*a != *b) return false;
+        if (*a) a++, b++;
+    }
+    return true;
+}
+
+static const char *read_kind(const char *text, enum coll_kind *kind, struct arena *perm)
+{
+    *kind = COLL_ALLREDUCE;
+    if (!text) return NULL;
+    for (int k = 0; k < N_COLL_KINDS; k++) {
+        *kind = (enum coll_kind)k;
+        if (same_name(text, coll_kind_names[k])) return NULL;
+    }
+    const char *near = diag_nearest(text, coll_kind_names, N_COLL_KINDS);
+    return arena_text(perm, "--op: unknown collective '%s'; %s '%s'", text,
+                      near ? "did you mean" : "a known one is", near ? near : coll_kind_names[0]);
+}
+
+static const char *read_factor(const char *text, double *factor, struct arena *perm)
+{
+    if (!text) return NULL;
+    char *end;
+    *factor = strtod(text, &end);
+    if (end != text && *end == '\0' && *factor > 1 && *factor <= LARGEST_B) return NULL;
+    return arena_text(perm, "--factor: '%s' is not a number above 1", text);
+}
+
+static const char *read_sweep(const struct options *options, struct sweep *sweep,
+                              struct arena *perm)
+{
+    *sweep = (struct sweep){.first_B = FIRST_B, .last_B = LAST_B, .factor = 2};
+    const char *wrong = read_kind(options->op, &sweep->kind, perm);
+    if (!wrong) wrong = read_size("--begin", options->begin, &sweep->first_B, perm);
+    if (!wrong) wrong = read_size("--end", options->end, &sweep->last_B, perm);
+    if (!wrong) wrong = read_factor(options->factor, &sweep->factor, perm);
+    if (!wrong && sweep->last_B < sweep->first_B) wrong = "--end is smaller than --begin";
+    if (!wrong && log(sweep->last_B / sweep->first_B) / log(sweep->factor) > SIZES_MAX)
+        wrong = arena_text(perm, "more than %d sizes", SIZES_MAX);
+    return wrong;
+}
+
+/* Algorithms of the kind and protocols of the library are the names that may be forced. */
+static const char *check_forced(const struct options *options, const struct inputs *in,
+                                enum coll_kind kind, struct arena *perm)
+{
+    const char **names = arena_new(perm, const char *, n_coll_algos + in->library.n_choices);
+    int n = 0;
+    for (int a = 0; a < n_coll_algos; a++) {
+        if (coll_algos[a].kind == kind) names[n++] = coll_algos[a].name;
+    }
+    if (options->algorithm && !coll_find(kind, options->algorithm)) {
+        const char *near = diag_nearest(options->algorithm, names, n);
+        return arena_text(perm, "--algorithm: no '%s' for %s%s%s", options->algorithm,
+                          coll_kind_names[kind], near ? "; did you mean " : "", near ? near : "");
+    }
+    bool offered = false;
+    for (int c = 0; c < in->library.n_choices; c++) {
+        const struct lib_choice *choice = &in->library.choices[c];
+        bool here = choice->kind == kind &&
+                    (!options->algorithm || strcmp(choice->algo->name, options->algorithm) == 0) &&
+                    (!options->protocol || strcmp(choice->protocol, options->protocol) == 0);
+        offered = offered || here;
+    }
+    if (offered) return NULL;
+    return arena_text(perm, "library %s offers no %s with algorithm %s and protocol %s",
+                      in->library.name, coll_kind_names[kind],
+                      options->algorithm ? options->algorithm : "(any)",
+                      options->protocol ? options->protocol : "(any)");
+}
+
+static struct line measure(const struct inputs *base, const struct options *options,
+                           enum coll_kind kind, double size_B, struct arena scratch)
+{
+    const struct inputs *in =
+        inputs_collective(base, kind, size_B, options->algorithm, options->protocol, &scratch);
+    struct collective_time time = predict_collective(in, &scratch);
+    const struct plan_coll *coll = time.plan->n_colls > 0 ? &time.plan->colls[0] : NULL;
+    double algbw_Bps = size_B / time.time_s;
+    return (struct line){
+        .size_B = size_B,
+        .time_s = time.time_s,
+        .algbw_Bps = algbw_Bps,
+        .busbw_Bps = algbw_Bps * coll_busbw_factor(kind, base->n_gpus),
+        .bound_s = bound_collective_s(base, kind, size_B, coll && coll->req.n_servers > 0, scratch),
+        .algorithm = coll && coll->algo ? coll->algo->name : NULL,
+        .protocol = coll ? coll->protocol : NULL,
+    };
+}
+
+static int measure_all(const struct inputs *base, const struct options *options,
+                       const struct sweep *sweep, struct line *lines, struct arena *perm)
+{
+    int n = 0;
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    for (double size_B = sweep->first_B; size_B <= sweep->last_B; size_B *= sweep->factor)
+        lines[n++] = measure(base, options, sweep->kind, size_B, *perm);
+    fedisableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    return n;
+}
+
+/* nccl-tests prints elements of what each rank holds: a part of the total for a gather */
+static double count_of(enum coll_kind kind, double size_B, int n_ranks)
+{
+    bool parted = kind == COLL_ALLGATHER || kind == COLL_REDUCE_SCATTER || kind == COLL_ALLTOALL;
+    return floor(size_B / FLOAT_B / (parted ? n_ranks : 1));
+}
+
+static void print_text(FILE *out, const struct inputs *base, const struct sweep *sweep,
+                       const struct line *lines, int n)
+{
+    bool sums = sweep->kind == COLL_ALLREDUCE || sweep->kind == COLL_REDUCE_SCATTER ||
+                sweep->kind == COLL_REDUCE;
+    int root = sweep->kind == COLL_BROADCAST || sweep->kind == COLL_REDUCE ? 0 : -1;
+    fprintf(out, "# %s of %s: %d GPUs, %s, %s (predicted, out of place)\n", base->scenario,
+            coll_kind_names[sweep->kind], base->n_gpus, base->library.name,
+            fidelity_names[base->fidelity]);
+    fprintf(out, "# %11s %13s %8s %7s %6s %10s %8s %8s %7s %-14s %-9s %10s\n", "size", "count",
+            "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "algorithm", "protocol",
+            "bound");
+    fprintf(out, "# %11s %13s %8s %7s %6s %10s %8s %8s %7s %-14s %-9s %10s\n", "(B)", "(elements)",
+            "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "", "", "(us)");
+    double sum_Bps = 0;
+    for (int i = 0; i < n; i++) {
+        const struct line *line = &lines[i];
+        fprintf(out, "  %11.0f %13.0f %8s %7s %6d %10.2f %8.2f %8.2f %7s %-14s %-9s %10.2f\n",
+                line->size_B, count_of(sweep->kind, line->size_B, base->n_gpus), "float",
+                sums ? "sum" : "none", root, 1e6 * line->time_s, 1e-9 * line->algbw_Bps,
+                1e-9 * line->busbw_Bps, "N/A", line->algorithm ? line->algorithm : "-",
+                line->protocol ? line->protocol : "-", 1e6 * line->bound_s);
+        sum_Bps += line->busbw_Bps;
+    }
+    fprintf(out, "# Avg bus bandwidth    : %.6g \n", 1e-9 * sum_Bps / n);
+}
+
+static void print_csv(FILE *out, const struct line *lines, int n)
+{
+    fputs("size_B,time_s,algbw_Bps,busbw_Bps,algorithm,protocol,bound_s\n", out);
+    for (int i = 0; i < n; i++)
+        fprintf(out, "%.9g,%.9g,%.9g,%.9g,%s,%s,%.9g\n", lines[i].size_B, lines[i].time_s,
+                lines[i].algbw_Bps, lines[i].busbw_Bps,
+                lines[i].algorithm ? lines[i].algorithm : "",
+                lines[i].protocol ? lines[i].protocol : "", lines[i].bound_s);
+}
+
+static void print_json(FILE *out, const struct line *lines, int n)
+{
+    struct writer writer = {.out = out};
+    writer_list(&writer, NULL);
+    for (int i = 0; i < n; i++) {
+        writer_flat_object(&writer, NULL);
+        writer_number(&writer, "size_B", lines[i].size_B);
+        writer_number(&writer, "time_s", lines[i].time_s);
+        writer_number(&writer, "algbw_Bps", lines[i].algbw_Bps);
+        writer_number(&writer, "busbw_Bps", lines[i].busbw_Bps);
+        writer_text(&writer, "algorithm", lines[i].algorithm);
+        writer_text(&writer, "protocol", lines[i].protocol);
+        writer_number(&writer, "bound_s", lines[i].bound_s);
+        writer_end(&writer);
+    }
+    writer_end(&writer);
+}
+
+int collective_command(const struct options *options, struct arena *perm)
+{
+    struct sweep sweep;
+    const char *wrong = read_sweep(options, &sweep, perm);
+    if (wrong) {
+        fprintf(stderr, "dpsim: %s\n", wrong);
+        return EXIT_USAGE;
+    }
+    struct diag diag = {.perm = perm};
+    struct loaded loaded = load_scenario(options->operands.items[0], NULL, options, perm, &diag);
+    if (!diag_ok(&diag)) {
+        diag_print(&diag, stderr);
+        return EXIT_INPUT;
+    }
+    wrong = check_forced(options, loaded.inputs, sweep.kind, perm);
+    if (!wrong && loaded.inputs->n_gpus < 2) wrong = "a collective needs at least 2 GPUs";
+    if (wrong) {
+        fprintf(stderr, "%s: %s\n", options->operands.items[0], wrong);
+        return EXIT_INPUT;
+    }
+    struct line *lines = arena_new(perm, struct line, SIZES_MAX + 2);
+    int n = measure_all(loaded.inputs, options, &sweep, lines, perm);
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json)
+        print_json(sink.out, lines, n);
+    else if (options->csv)
+        print_csv(sink.out, lines, n);
+    else
+        print_text(sink.out, loaded.inputs, &sweep, lines, n);
+    sink_close(&sink);
+    return EXIT_FINE;
+}

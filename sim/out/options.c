@@ -1,0 +1,303 @@
+#include "out/options.h"
+
+#include "base/diag.h"
+#include "base/must.h"
+
+#include <string.h>
+
+const struct command_row command_rows[N_COMMANDS] = {
+    [COMMAND_RUN] =
+        {.name = "run",
+         .operands = "SCENARIO...",
+         .min_operands = 0,
+         .max_operands = 1 << 20,
+         .summary = "predict a training step: how long, where the time goes, what limits it",
+         .about =
+             "Prints a page per scenario and, for several scenarios, a table that compares them.\n"
+             "With --list, scenarios are rows of a CSV file with the columns `scenario` (a file) "
+             "and,\n"
+             "optionally, `set` (/pointer=value, several separated by ';'), in that order after "
+             "SCENARIO...\n"},
+    [COMMAND_COLLECTIVE] =
+        {.name = "collective",
+         .operands = "SCENARIO",
+         .min_operands = 1,
+         .max_operands = 1,
+         .summary = "what nccl-tests would print on this cluster, size by size",
+         .about = "Columns are those of nccl-tests (time in us, algbw and busbw in GB/s), then the "
+                  "algorithm\n"
+                  "and protocol that the library takes and the least time that the links allow.\n"
+                  "Sizes are bytes (8), nccl-tests' short forms (8M = 8 MiB) or text with a unit "
+                  "(1GiB).\n"},
+    [COMMAND_TOPO] = {.name = "topo",
+                      .operands = "SCENARIO",
+                      .min_operands = 1,
+                      .max_operands = 1,
+                      .summary = "what the network is: counts, bisection, diameter, links",
+                      .about = "The drawing of --dot is for Graphviz: dot -Tsvg FILE.\n"},
+    [COMMAND_SCHEMA] = {.name = "schema",
+                        .operands = "",
+                        .summary =
+                            "the JSON schema of scenario files, from the loader's own tables",
+                        .about = ""},
+    [COMMAND_MODELS] = {.name = "models",
+                        .operands = "",
+                        .summary = "built-in models with their parameter counts",
+                        .about = ""},
+    [COMMAND_PROFILES] =
+        {.name = "profiles",
+         .operands = "",
+         .summary = "shipped profiles of hardware, links and libraries",
+         .about = "They are looked for in $DPSIM_PROFILES, else where dpsim is installed, else in\n"
+                  "scenarios/ near the program, else in ./scenarios.\n"},
+    [COMMAND_HELP] = {.name = "help",
+                      .operands = "[COMMAND]",
+                      .max_operands = 1,
+                      .summary = "this page, or that of one command",
+                      .about = ""},
+};
+
+#define FOR(command)     (1U << (command))
+#define FOR_ALL          ((1U << N_COMMANDS) - 1U)
+#define FOR_LOADERS      (FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_TOPO))
+#define FLAG(member)     .kind = OPTION_FLAG, .offset = offsetof(struct options, member)
+#define TEXT(member)     .kind = OPTION_TEXT, .offset = offsetof(struct options, member)
+#define REPEATED(member) .kind = OPTION_REPEATED, .offset = offsetof(struct options, member)
+
+const struct option_row option_rows[] = {
+    {"--json", NULL, FLAG(json), FOR_LOADERS, NULL, NULL, "print JSON"},
+    {"--csv", NULL, FLAG(csv), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), NULL, NULL,
+     "print CSV with a header row"},
+    {"--set", NULL, REPEATED(sets), FOR_LOADERS, "/POINTER=VALUE", NULL,
+     "change the scenario before it is loaded; may be repeated"},
+    {"--fidelity", NULL, TEXT(fidelity), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), "NAME",
+     "estimate|fluid|message", "estimate, fluid (default) or message"},
+    {"--explain", NULL, FLAG(explain), FOR(COMMAND_RUN), NULL, NULL,
+     "list every value used and which ones are defaults"},
+    {"--trace", NULL, TEXT(trace), FOR(COMMAND_RUN), "FILE", NULL,
+     "write a timeline for ui.perfetto.dev (one scenario; - = standard output)"},
+    {"--list", NULL, TEXT(list), FOR(COMMAND_RUN), "FILE", NULL,
+     "read more scenarios from the rows of a CSV file"},
+    {"--begin", "-b", TEXT(begin), FOR(COMMAND_COLLECTIVE), "SIZE", NULL, "first size (default 8)"},
+    {"--end", "-e", TEXT(end), FOR(COMMAND_COLLECTIVE), "SIZE", NULL, "last size (default 1GiB)"},
+    {"--factor", "-f", TEXT(factor), FOR(COMMAND_COLLECTIVE), "NUMBER", NULL,
+     "from one size to the next (default 2)"},
+    {"--op", NULL, TEXT(op), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
+     "all_reduce (default), reduce_scatter, all_gather, broadcast, reduce, all_to_all, sendrecv"},
+    {"--algorithm", NULL, TEXT(algorithm), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
+     "force an algorithm (ring, tree, ...)"},
+    {"--protocol", NULL, TEXT(protocol), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
+     "force a protocol (Simple, LL, LL128, ...)"},
+    {"--dot", NULL, TEXT(dot), FOR(COMMAND_TOPO), "FILE", NULL,
+     "draw the network for Graphviz (- = standard output)"},
+    {"--markdown", NULL, FLAG(markdown), FOR(COMMAND_SCHEMA), NULL, NULL,
+     "print a reference of all keys as Markdown"},
+    {"--help", "-h", FLAG(help), FOR_ALL, NULL, NULL, "print help"},
+    {"--version", NULL, FLAG(version), FOR_ALL, NULL, NULL, "print the version"},
+};
+const int n_option_rows = sizeof option_rows / sizeof option_rows[0];
+
+int options_command(const char *name)
+{
+    for (int c = 0; c < N_COMMANDS; c++) {
+        if (strcmp(command_rows[c].name, name) == 0) return c;
+    }
+    return -1;
+}
+
+const char *options_unknown_command(const char *name, struct arena *perm)
+{
+    const char *names[N_COMMANDS];
+    for (int c = 0; c < N_COMMANDS; c++) names[c] = command_rows[c].name;
+    const char *near = diag_nearest(name, names, N_COMMANDS);
+    return near ? arena_text(perm, "unknown command '%s'; did you mean '%s'?", name, near)
+                : arena_text(perm, "unknown command '%s'; 'dpsim help' lists them", name);
+}
+
+static bool takes(enum command command, const struct option_row *row)
+{
+    return (row->commands & FOR(command)) != 0;
+}
+
+/* `word` may end in "=value" */
+static const struct option_row *find_option(const char *word, size_t length)
+{
+    for (const struct option_row *row = option_rows; row < option_rows + n_option_rows; row++) {
+        if (strlen(row->name) == length && strncmp(row->name, word, length) == 0) return row;
+        if (row->other && strlen(row->other) == length && strncmp(row->other, word, length) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+static const char *unknown_option(enum command command, const char *word, struct arena *perm)
+{
+    const char **names = arena_new(perm, const char *, n_option_rows);
+    int n = 0;
+    for (const struct option_row *row = option_rows; row < option_rows + n_option_rows; row++) {
+        if (takes(command, row)) names[n++] = row->name;
+    }
+    const char *near = diag_nearest(word, names, n);
+    const char *name = command_rows[command].name;
+    return near ? arena_text(perm, "unknown option '%s' of 'dpsim %s'; did you mean '%s'?", word,
+                             name, near)
+                : arena_text(perm, "unknown option '%s'; 'dpsim help %s' lists them", word, name);
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t length = strlen(value);
+    for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+        if (length > 0 && strncmp(at, value, length) == 0 &&
+            (at[length] == '|' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static const char *store(struct options *options, const struct option_row *row, const char *value,
+                         struct arena *perm)
+{
+    char *member = (char *)options + row->offset;
+    if (row->choices && !is_choice(row->choices, value))
+        return arena_text(perm, "%s: '%s' is not one of %s", row->name, value, row->choices);
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)(void *)member = true;
+        break;
+    case OPTION_TEXT:
+        *(const char **)(void *)member = value;
+        break;
+    case OPTION_REPEATED: {
+        struct text_list *list = (void *)member;
+        list->items[list->n++] = value;
+        break;
+    }
+    }
+    return NULL;
+}
+
+/* One option at argv[*i]; its value is the part after '=' of a long one, or the next word. */
+static const char *parse_option(int argc, char *const *argv, int *i, struct options *options,
+                                struct arena *perm)
+{
+    const char *word = argv[*i];
+    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word, "=") : strlen(word);
+    const struct option_row *row = find_option(word, length);
+    if (!row)
+        return unknown_option(options->command, arena_text(perm, "%.*s", (int)length, word), perm);
+    if (!takes(options->command, row))
+        return arena_text(perm, "'dpsim %s' takes no %s; 'dpsim help %s' lists its options",
+                          command_rows[options->command].name, row->name,
+                          command_rows[options->command].name);
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    if (row->kind == OPTION_FLAG) {
+        if (value) return arena_text(perm, "%s takes no value", row->name);
+        return store(options, row, "", perm);
+    }
+    if (!value && *i + 1 < argc) value = argv[++*i];
+    if (!value)
+        return arena_text(perm, "%s needs a value: %s %s", row->name, row->name, row->value);
+    return store(options, row, value, perm);
+}
+
+static const char *check_counts(const struct options *options, struct arena *perm)
+{
+    const struct command_row *row = &command_rows[options->command];
+    int n = options->operands.n;
+    if (n > row->max_operands)
+        return row->max_operands == 0
+                   ? arena_text(perm, "'dpsim %s' takes no file: '%s'", row->name,
+                                options->operands.items[0])
+                   : arena_text(perm, "'dpsim %s' takes one: %s; found '%s' besides", row->name,
+                                row->operands, options->operands.items[row->max_operands]);
+    if (n < row->min_operands || (options->command == COMMAND_RUN && n == 0 && !options->list))
+        return arena_text(perm, "'dpsim %s' needs a scenario file: dpsim %s %s", row->name,
+                          row->name, row->operands);
+    if (options->json && options->csv) return "--json and --csv exclude each other";
+    if (options->trace && (n > 1 || options->list)) return "--trace takes one scenario";
+    return NULL;
+}
+
+static const char *parse_words(int argc, char *const *argv, struct options *options,
+                               struct arena *perm)
+{
+    bool only_operands = false;
+    for (int i = 2; i < argc; i++) {
+        const char *word = argv[i];
+        const char *wrong = NULL;
+        if (only_operands || word[0] != '-' || word[1] == '\0')
+            options->operands.items[options->operands.n++] = word;
+        else if (strcmp(word, "--") == 0)
+            only_operands = true;
+        else
+            wrong = parse_option(argc, argv, &i, options, perm);
+        if (wrong) return wrong;
+    }
+    if (options->help || options->version) return NULL;
+    return check_counts(options, perm);
+}
+
+bool options_parse(int argc, char *const *argv, struct options *options, const char **message,
+                   struct arena *perm)
+{
+    *options = (struct options){.command = COMMAND_HELP};
+    options->operands.items = arena_new(perm, const char *, argc + 1);
+    options->sets.items = arena_new(perm, const char *, argc + 1);
+    *message = NULL;
+    if (argc < 2) {
+        *message = "what should it do? 'dpsim help' lists the commands";
+        return false;
+    }
+    if (argv[1][0] == '-') {
+        int i = 1;
+        *message = parse_option(argc, argv, &i, options, perm);
+        return *message == NULL;
+    }
+    int command = options_command(argv[1]);
+    if (command < 0) {
+        *message = options_unknown_command(argv[1], perm);
+        return false;
+    }
+    options->command = (enum command)command;
+    *message = parse_words(argc, argv, options, perm);
+    return *message == NULL;
+}
+
+static void print_option(const struct option_row *row, FILE *out)
+{
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s%s%s", row->other ? row->other : "", row->other ? ", " : "",
+             row->name, row->value ? " " : "", row->value ? row->value : "");
+    fprintf(out, "  %-24s  %s\n", left, row->help);
+}
+
+static void print_overview(FILE *out)
+{
+    fputs(
+        "dpsim predicts how long a data-parallel training step takes on a GPU cluster, and why.\n\n"
+        "usage: dpsim COMMAND [OPTION...] [FILE...]\n\ncommands:\n",
+        out);
+    for (int c = 0; c < N_COMMANDS; c++)
+        fprintf(out, "  %-12s%s\n", command_rows[c].name, command_rows[c].summary);
+    fputs("\n'dpsim help COMMAND' lists the options of a command. Start with:\n"
+          "  dpsim run scenarios/scaling-25gbe.json\n\n"
+          "exit status: 0 fine; 1 the input is wrong; 2 the system failed; 64 usage\n",
+          out);
+}
+
+void options_help(enum command command, FILE *out)
+{
+    if (command == COMMAND_HELP) {
+        print_overview(out);
+        return;
+    }
+    const struct command_row *row = &command_rows[command];
+    fprintf(out, "dpsim %s: %s\n\nusage: dpsim %s [OPTION...]%s%s\n", row->name, row->summary,
+            row->name, row->operands[0] ? " " : "", row->operands);
+    if (row->about[0]) fprintf(out, "\n%s", row->about);
+    fputs("\noptions:\n", out);
+    for (int i = 0; i < n_option_rows; i++) {
+        if (takes(command, &option_rows[i])) print_option(&option_rows[i], out);
+    }
+}

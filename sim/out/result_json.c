@@ -1,0 +1,176 @@
+#include "out/result_json.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* a result with what its columns take from elsewhere */
+struct flat {
+    struct result result;
+    const char *scenario, *fidelity;
+    char unit[64];
+    const char *unit_text;
+    int n_gpus, n_warnings_all;
+};
+
+enum column_type { COLUMN_NUMBER, COLUMN_COUNT, COLUMN_BIG, COLUMN_BOOL, COLUMN_TEXT };
+
+struct column {
+    const char *name;
+    enum column_type type;
+    size_t offset; /* in struct flat */
+    bool only_csv; /* JSON holds it in a list or an object */
+};
+
+#define IN(member)  offsetof(struct flat, member), false
+#define CSV(member) offsetof(struct flat, member), true
+
+static const struct column columns[] = {
+    {"scenario", COLUMN_TEXT, IN(scenario)},
+    {"fidelity", COLUMN_TEXT, IN(fidelity)},
+    {"n_gpus", COLUMN_COUNT, IN(n_gpus)},
+    {"iteration_s", COLUMN_NUMBER, IN(result.iteration_s)},
+    {"interval_low_s", COLUMN_NUMBER, CSV(result.interval_s[0])},
+    {"interval_high_s", COLUMN_NUMBER, CSV(result.interval_s[1])},
+    {"compute_s", COLUMN_NUMBER, IN(result.compute_s)},
+    {"communication_s", COLUMN_NUMBER, IN(result.communication_s)},
+    {"exposed_communication_s", COLUMN_NUMBER, IN(result.exposed_communication_s)},
+    {"bubble_s", COLUMN_NUMBER, IN(result.bubble_s)},
+    {"launch_s", COLUMN_NUMBER, IN(result.share_s[SHARE_LAUNCH])},
+    {"input_s", COLUMN_NUMBER, IN(result.share_s[SHARE_INPUT])},
+    {"straggler_s", COLUMN_NUMBER, IN(result.share_s[SHARE_STRAGGLER])},
+    {"forward_s", COLUMN_NUMBER, IN(result.share_s[SHARE_FORWARD])},
+    {"backward_s", COLUMN_NUMBER, IN(result.share_s[SHARE_BACKWARD])},
+    {"optimizer_s", COLUMN_NUMBER, IN(result.share_s[SHARE_OPTIMIZER])},
+    {"throughput", COLUMN_NUMBER, IN(result.throughput)},
+    {"throughput_unit", COLUMN_TEXT, IN(unit_text)},
+    {"scaling_efficiency", COLUMN_NUMBER, IN(result.scaling_efficiency)},
+    {"one_gpu_s", COLUMN_NUMBER, IN(result.one_gpu_s)},
+    {"bytes_sent_B", COLUMN_NUMBER, IN(result.bytes_sent_B)},
+    {"memory_B", COLUMN_NUMBER, IN(result.memory_B)},
+    {"fits", COLUMN_BOOL, IN(result.fits)},
+    {"mfu", COLUMN_NUMBER, IN(result.mfu)},
+    {"limit_kind", COLUMN_TEXT, CSV(result.limit_kind)},
+    {"limit_name", COLUMN_TEXT, CSV(result.limit_name)},
+    {"gain_if_doubled", COLUMN_NUMBER, CSV(result.gain_if_doubled)},
+    {"n_classes", COLUMN_COUNT, IN(result.n_classes)},
+    {"n_events", COLUMN_BIG, IN(result.n_events)},
+    {"n_warnings", COLUMN_COUNT, CSV(n_warnings_all)},
+};
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+void result_unit(const struct result *result, char *text, int size)
+{
+    const char *sample = result->in->job->sample;
+    snprintf(text, (size_t)size, "%ss/s", sample ? sample : "sample");
+}
+
+static void flatten(const struct result *result, struct flat *flat)
+{
+    *flat = (struct flat){
+        .result = *result,
+        .scenario = result->in->scenario,
+        .fidelity = fidelity_names[result->in->fidelity],
+        .n_gpus = result->in->n_gpus,
+        .n_warnings_all = result->n_warnings,
+    };
+    result_unit(result, flat->unit, sizeof flat->unit);
+    flat->unit_text = flat->unit;
+}
+
+static void json_column(struct writer *writer, const struct column *column, const void *value)
+{
+    switch (column->type) {
+    case COLUMN_NUMBER:
+        writer_number(writer, column->name, *(const double *)value);
+        break;
+    case COLUMN_COUNT:
+        writer_integer(writer, column->name, *(const int *)value);
+        break;
+    case COLUMN_BIG:
+        writer_integer(writer, column->name, *(const int64_t *)value);
+        break;
+    case COLUMN_BOOL:
+        writer_bool(writer, column->name, *(const bool *)value);
+        break;
+    case COLUMN_TEXT:
+        writer_text(writer, column->name, *(const char *const *)value);
+        break;
+    }
+}
+
+static void json_groups(struct writer *writer, const struct result *result)
+{
+    writer_flat_list(writer, "interval_s");
+    for (int side = 0; side < 2; side++) writer_number(writer, NULL, result->interval_s[side]);
+    writer_end(writer);
+    writer_flat_object(writer, "limit");
+    writer_text(writer, "kind", result->limit_kind);
+    writer_text(writer, "name", result->limit_name);
+    writer_number(writer, "gain_if_doubled", result->gain_if_doubled);
+    writer_end(writer);
+    writer_list(writer, "gains");
+    for (int i = 0; i < result->n_gains; i++) {
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "kind", result->gains[i].kind);
+        writer_number(writer, "gain_if_doubled", result->gains[i].frac);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    writer_list(writer, "warnings");
+    for (int i = 0; i < result->n_warnings; i++) writer_text(writer, NULL, result->warnings[i]);
+    writer_end(writer);
+}
+
+void result_json(struct writer *writer, const char *key, const struct result *result)
+{
+    struct flat flat;
+    flatten(result, &flat);
+    writer_object(writer, key);
+    for (const struct column *c = columns; c < columns + N_COLUMNS; c++) {
+        if (!c->only_csv) json_column(writer, c, (const char *)&flat + c->offset);
+    }
+    json_groups(writer, result);
+    writer_end(writer);
+}
+
+static void csv_column(FILE *out, const struct column *column, const void *value)
+{
+    switch (column->type) {
+    case COLUMN_NUMBER: {
+        double number = *(const double *)value;
+        if (isfinite(number)) fprintf(out, "%.9g", number);
+        break;
+    }
+    case COLUMN_COUNT:
+        fprintf(out, "%d", *(const int *)value);
+        break;
+    case COLUMN_BIG:
+        fprintf(out, "%lld", (long long)*(const int64_t *)value);
+        break;
+    case COLUMN_BOOL:
+        fputs(*(const bool *)value ? "yes" : "no", out);
+        break;
+    case COLUMN_TEXT: {
+        const char *text = *(const char *const *)value;
+        csv_text(out, text ? text : "");
+        break;
+    }
+    }
+}
+
+void result_csv_header(FILE *out)
+{
+    for (int i = 0; i < N_COLUMNS; i++) fprintf(out, "%s%s", i > 0 ? "," : "", columns[i].name);
+    fputc('\n', out);
+}
+
+void result_csv_row(FILE *out, const struct result *result)
+{
+    struct flat flat;
+    flatten(result, &flat);
+    for (int i = 0; i < N_COLUMNS; i++) {
+        if (i > 0) fputc(',', out);
+        csv_column(out, &columns[i], (const char *)&flat + columns[i].offset);
+    }
+    fputc('\n', out);
+}

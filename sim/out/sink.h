@@ -1,0 +1,24 @@
+/* Where output goes. A file is written under a temporary name beside its place and renamed when all
+ * of it is on disk, so a failure leaves what was there before. The world's failures (full disk, no
+ * such directory) end the program with status 2 and its reason. */
+#ifndef OUT_SINK_H
+#define OUT_SINK_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct sink {
+    FILE *out;
+    const char *path; /* "-" = standard output */
+    const char *temp; /* NULL when written in place: standard output, devices, pipes */
+};
+
+/* sink_open — path "-" or NULL is standard output. */
+struct sink sink_open(const char *path, struct arena *perm);
+
+/* sink_close — all on its way, or die. */
+void sink_close(struct sink *sink);
+
+#endif

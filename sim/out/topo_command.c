@@ -1,0 +1,152 @@
+/* dpsim topo: what the network of a scenario is. */
+#include "out/commands.h"
+
+#include "base/units.h"
+#include "out/load.h"
+#include "out/sink.h"
+#include "out/writer.h"
+
+#include <string.h>
+
+enum { KINDS_MAX = 64, NAME_SIZE = 128 };
+
+static const char *const stage_names[] = {"leaf or router", "spine", "core"};
+
+/* links that are alike: same tier, rate and latency */
+struct link_kind {
+    struct link like;
+    int n, first;
+};
+
+static bool alike(const struct link *a, const struct link *b)
+{
+    return a->tier == b->tier && memcmp(&a->capacity_Bps, &b->capacity_Bps, sizeof(double)) == 0 &&
+           memcmp(&a->latency_s, &b->latency_s, sizeof(double)) == 0;
+}
+
+/* A network has few kinds; what goes beyond KINDS_MAX (every link degraded differently) joins the last. */
+static int list_kinds(const struct topo *topo, struct link_kind *kinds)
+{
+    int n = 0;
+    for (int l = 0; l < topo->n_links; l++) {
+        int k = 0;
+        while (k < n && !alike(&kinds[k].like, &topo->links[l])) k++;
+        if (k == KINDS_MAX) k = KINDS_MAX - 1;
+        if (k == n) kinds[n++] = (struct link_kind){.like = topo->links[l], .first = l};
+        kinds[k].n++;
+    }
+    return n;
+}
+
+static void print_kinds(FILE *out, const struct topo *topo, const struct link_kind *kinds, int n)
+{
+    char rate[32], latency[32], name[NAME_SIZE];
+    fprintf(out, "\nlinks (one direction each)\n  %-9s %8s  %10s  %9s  %s\n", "tier", "count",
+            "rate", "latency", "such as");
+    for (int k = 0; k < n; k++) {
+        unit_print(kinds[k].like.capacity_Bps, DIM_RATE, rate, sizeof rate);
+        unit_print(kinds[k].like.latency_s, DIM_TIME, latency, sizeof latency);
+        topo_link_name(topo, kinds[k].first, name, sizeof name);
+        fprintf(out, "  %-9s %8d  %10s  %9s  %s\n", tier_names[kinds[k].like.tier], kinds[k].n,
+                rate, latency, name);
+    }
+}
+
+static void print_switches(FILE *out, const struct topo_summary *summary)
+{
+    fprintf(out, "switches        %d", summary->n_switches);
+    const char *before = " (";
+    for (size_t s = 0; s < sizeof stage_names / sizeof stage_names[0]; s++) {
+        if (summary->n_stage_switches[s] == 0) continue;
+        fprintf(out, "%s%d %s", before, summary->n_stage_switches[s], stage_names[s]);
+        before = ", ";
+    }
+    if (summary->n_switches > 0) fprintf(out, "; at most %d cables each)", summary->radix);
+    fputc('\n', out);
+}
+
+static void print_text(FILE *out, const struct inputs *in, const struct topo_summary *summary)
+{
+    char text[32];
+    struct link_kind kinds[KINDS_MAX];
+    int n_kinds = list_kinds(in->topo, kinds);
+    const char *sampled = summary->sampled ? " (over a sample of the pairs)" : "";
+    fprintf(out, "%s: %s\n\n", in->scenario,
+            in->topo->n_nodes > 1 ? in->fabric.kind : "one node, no fabric");
+    fprintf(out, "GPUs            %d in %d node%s, %d NICs on the fabric\n", summary->n_gpus,
+            summary->n_nodes, summary->n_nodes == 1 ? "" : "s", summary->n_nics);
+    print_switches(out, summary);
+    unit_print(summary->bisection_Bps, DIM_RATE, text, sizeof text);
+    fprintf(out, "bisection       %s in each direction\n", text);
+    fprintf(out, "oversubscribed  %.3g:1\n", summary->oversubscription);
+    fprintf(out, "diameter        %d links%s\n", summary->diameter_hops, sampled);
+    unit_print(summary->max_latency_s, DIM_TIME, text, sizeof text);
+    fprintf(out, "longest latency %s, links only%s\n", text, sampled);
+    print_kinds(out, in->topo, kinds, n_kinds);
+}
+
+static void json_kinds(struct writer *writer, const struct topo *topo)
+{
+    struct link_kind kinds[KINDS_MAX];
+    int n = list_kinds(topo, kinds);
+    char name[NAME_SIZE];
+    writer_list(writer, "links");
+    for (int k = 0; k < n; k++) {
+        topo_link_name(topo, kinds[k].first, name, sizeof name);
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "tier", tier_names[kinds[k].like.tier]);
+        writer_integer(writer, "count", kinds[k].n);
+        writer_number(writer, "capacity_Bps", kinds[k].like.capacity_Bps);
+        writer_number(writer, "latency_s", kinds[k].like.latency_s);
+        writer_text(writer, "example", name);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
+static void print_json(FILE *out, const struct inputs *in, const struct topo_summary *summary)
+{
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_text(&writer, "scenario", in->scenario);
+    writer_text(&writer, "fabric", in->topo->n_nodes > 1 ? in->fabric.kind : NULL);
+    writer_integer(&writer, "n_gpus", summary->n_gpus);
+    writer_integer(&writer, "n_nodes", summary->n_nodes);
+    writer_integer(&writer, "n_nics", summary->n_nics);
+    writer_integer(&writer, "n_switches", summary->n_switches);
+    writer_integer(&writer, "n_links", in->topo->n_links);
+    writer_number(&writer, "bisection_Bps", summary->bisection_Bps);
+    writer_number(&writer, "oversubscription", summary->oversubscription);
+    writer_integer(&writer, "diameter_hops", summary->diameter_hops);
+    writer_number(&writer, "max_latency_s", summary->max_latency_s);
+    writer_bool(&writer, "sampled", summary->sampled);
+    json_kinds(&writer, in->topo);
+    writer_end(&writer);
+}
+
+static void write_dot(const struct options *options, const struct inputs *in, struct arena *perm)
+{
+    struct sink sink = sink_open(options->dot, perm);
+    topo_write_dot(in->topo, sink.out);
+    sink_close(&sink);
+}
+
+int topo_command(const struct options *options, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct loaded loaded = load_scenario(options->operands.items[0], NULL, options, perm, &diag);
+    if (!diag_ok(&diag)) {
+        diag_print(&diag, stderr);
+        return EXIT_INPUT;
+    }
+    if (options->dot) write_dot(options, loaded.inputs, perm);
+    if (options->dot && strcmp(options->dot, "-") == 0) return EXIT_FINE;
+    struct topo_summary summary = topo_summarise(loaded.inputs->topo);
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json)
+        print_json(sink.out, loaded.inputs, &summary);
+    else
+        print_text(sink.out, loaded.inputs, &summary);
+    sink_close(&sink);
+    return EXIT_FINE;
+}
