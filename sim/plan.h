@@ -26,6 +26,7 @@ struct plan_phase {
 /* a collective of one size on the groups of one class */
 struct plan_coll {
     const struct coll_algo *algo;
+    const struct lib_choice *row; /* what the library chose: latencies and efficiencies of every send */
     const char *protocol;
     struct coll_req req;
     int first_phase, n_phases;

@@ -375,12 +375,14 @@ struct run *player_run(struct player *player)
     for (;;) {
         double event_s = evq_empty(player->queue) ? HUGE_VAL : evq_peek(player->queue).time_s;
         double next_s = fmin(event_s, fluid_next_end_s(player->fluid));
+        if (player->expander->next_s) next_s = fmin(next_s, player->expander->next_s(player));
         if (isinf(next_s)) break;
         attribute(player, next_s - player->now_s);
         player->now_s = next_s;
         fluid_advance(player->fluid, next_s);
         take_flows(player);
         take_events(player);
+        if (player->expander->take_due) player->expander->take_due(player);
     }
     player->run->stuck = explain_stuck(player, player->perm);
     struct arena scratch = *player->perm;

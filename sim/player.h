@@ -30,7 +30,8 @@ struct expander {
     void (*join)(struct player *player, int meeting, int rank_class);
     void (*event)(struct player *player, int id);
     void (*flow_ended)(struct player *player, int tag);
-    void (*unstick)(const struct player *player, char *text, int size); /* may be NULL */
+    double (*next_s)(const struct player *player); /* its own next moment; NULL = has none */
+    void (*take_due)(struct player *player);
 };
 
 struct player {

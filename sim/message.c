@@ -1,0 +1,373 @@
+/* Collectives as single sends, each a flow of its own. A member starts sending when it joins; a
+ * send waits for what its algorithm says, then for its latency, then it drains; a lane's sends
+ * drain one after the other. The collective is over, for all, when the last send has arrived.
+ *
+ * With rendezvous a lane's next send waits until its last one has arrived. Otherwise latencies of
+ * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers. */
+#include "engine.h"
+
+#include "base/must.h"
+#include "place.h"
+#include "player.h"
+
+#include <math.h>
+
+enum { WINDOW = 8 };
+
+/* Sends in flight with one latency arrive in the order in which they left: a queue, not a heap. */
+struct delay_line {
+    double latency_s;
+    struct waiting {
+        double due_s;
+        int32_t lane;
+    } * ring;
+    int32_t head, n, capacity; /* capacity: a power of two */
+};
+
+/* a lane's way to the member it sends to at present */
+struct way {
+    const struct load *loads;
+    int32_t n_loads, delay_line;
+    double latency_s;
+};
+
+struct lane {
+    int32_t meeting, member, number; /* number: among its member's lanes */
+    int32_t way_dst, way_channel;    /* of `way`; -1 = none yet */
+    struct way way;
+    int64_t issued;  /* sends whose latency has begun */
+    int64_t started; /* sends that have begun to drain */
+    int64_t past;    /* sends whose latency is over */
+    bool draining, over;
+    struct coll_send sends[WINDOW]; /* issued but not arrived, by number modulo WINDOW */
+};
+
+/* one group's sends; kept from iteration to iteration */
+struct group_sends {
+    const struct place *place;
+    int32_t coll;
+    int first_lane, lanes_per_member, n_members, n_slots;
+    int32_t *counters; /* [n_members * n_slots] */
+    bool *joined;      /* [n_members] and over its launch; servers are always there */
+    double cap_Bps;    /* of every send */
+    int64_t left;      /* sends of the present round not yet arrived, and lanes not yet over */
+    int lanes_left;
+};
+
+struct message {
+    struct group_sends *groups; /* [meetings] */
+    struct lane *lanes;
+    int n_lanes, cap_lanes;
+    struct delay_line *lines;
+    int n_lines, cap_lines;
+    int32_t *resource_of; /* [topo links] -1 = unused */
+};
+
+static struct message *state_of(const struct player *player)
+{
+    return player->expansion;
+}
+
+/* ---- ways ---- */
+
+static int find_line(struct player *player, double latency_s)
+{
+    struct message *state = state_of(player);
+    for (int i = 0; i < state->n_lines; i++) {
+        if (fabs(state->lines[i].latency_s - latency_s) <= FLUID_SAME * latency_s) return i;
+    }
+    if (state->n_lines == state->cap_lines) {
+        int capacity = state->cap_lines ? 2 * state->cap_lines : 16;
+        state->lines =
+            arena_grow(player->perm, struct delay_line, state->lines, state->n_lines, capacity);
+        state->cap_lines = capacity;
+    }
+    state->lines[state->n_lines] = (struct delay_line){.latency_s = latency_s, .capacity = 64};
+    state->lines[state->n_lines].ring = arena_new(player->perm, struct waiting, 64);
+    return state->n_lines++;
+}
+
+static void find_way(struct player *player, struct lane *lane, int dst, int channel)
+{
+    if (lane->way_dst == dst && lane->way_channel == channel) return;
+    struct message *state = state_of(player);
+    const struct group_sends *group = &state->groups[lane->meeting];
+    const struct lib_choice *row = player->plan->colls[group->coll].row;
+    const struct topo *topo = player->plan->in->topo;
+    int links[ROUTE_MAX];
+    int n = place_route(group->place, (struct coll_flow){lane->member, dst}, channel, links);
+    struct load *loads = arena_new(player->perm, struct load, n);
+    for (int i = 0; i < n; i++) {
+        double efficiency = place_efficiency(row, topo->links[links[i]].tier);
+        loads[i] = (struct load){state->resource_of[links[i]], 1.0 / efficiency};
+        must(loads[i].resource >= 0);
+    }
+    double latency_s = topo_path_latency_s(topo, links, n) +
+                       place_hop_latency_s(row, place_hop_kind(topo, links, n));
+    latency_s *= player->scale.latency;
+    lane->way = (struct way){loads, n, find_line(player, latency_s), latency_s};
+    lane->way_dst = dst;
+    lane->way_channel = channel;
+}
+
+static void delay(struct player *player, int line_number, double due_s, int lane)
+{
+    struct delay_line *line = &state_of(player)->lines[line_number];
+    if (line->n == line->capacity) {
+        struct waiting *ring = arena_new(player->perm, struct waiting, 2 * line->capacity);
+        for (int i = 0; i < line->n; i++) {
+            ring[i] = line->ring[(line->head + i) & (line->capacity - 1)];
+        }
+        line->ring = ring;
+        line->head = 0;
+        line->capacity *= 2;
+    }
+    line->ring[(line->head + line->n++) & (line->capacity - 1)] = (struct waiting){due_s, lane};
+}
+
+/* ---- lanes ---- */
+
+static bool deps_met(const struct group_sends *group, const struct lane *lane,
+                     const struct coll_send *send)
+{
+    const int32_t *counters = group->counters + (int64_t)lane->member * group->n_slots;
+    for (int d = 0; d < send->n_deps; d++) {
+        if (counters[send->deps[d].slot] < send->deps[d].count) return false;
+    }
+    return true;
+}
+
+static void drain_next(struct player *player, int number)
+{
+    struct lane *lane = &state_of(player)->lanes[number];
+    if (lane->draining || lane->started >= lane->past) return;
+    const struct coll_send *send = &lane->sends[lane->started++ % WINDOW];
+    lane->draining = true;
+    double cap_Bps = state_of(player)->groups[lane->meeting].cap_Bps;
+    if (send->size_B <= 0.0 || (lane->way.n_loads == 0 && isinf(cap_Bps))) {
+        delay(player, find_line(player, 0.0), player->now_s, ~number); /* nothing to carry: at once */
+        return;
+    }
+    fluid_add(player->fluid, (struct activity_spec){.loads = lane->way.loads,
+                                                    .n_loads = lane->way.n_loads,
+                                                    .work = send->size_B,
+                                                    .cap = cap_Bps,
+                                                    .weight = 1.0,
+                                                    .tag = number});
+}
+
+/* Begin the latency of every send of the lane that may go. */
+static void issue(struct player *player, int number)
+{
+    struct message *state = state_of(player);
+    struct lane *lane = &state->lanes[number];
+    struct group_sends *group = &state->groups[lane->meeting];
+    const struct plan_coll *coll = &player->plan->colls[group->coll];
+    if (lane->over || !group->joined[lane->member]) return;
+    int window = coll->req.rendezvous ? 1 : WINDOW;
+    while (lane->issued - lane->started + lane->draining < window) {
+        struct coll_send *send = &lane->sends[lane->issued % WINDOW];
+        if (!coll->algo->next(&coll->req, lane->member, lane->number, lane->issued, send)) {
+            lane->over = true;
+            group->lanes_left--;
+            return;
+        }
+        if (!deps_met(group, lane, send)) return;
+        /* another way may be given only when nothing of the lane is under way on the old one */
+        bool same = lane->way_dst == send->dst && lane->way_channel == send->channel;
+        if (!same && lane->issued > lane->started - lane->draining) return;
+        find_way(player, lane, send->dst, send->channel);
+        group->left++;
+        lane->issued++;
+        delay(player, lane->way.delay_line, player->now_s + lane->way.latency_s, number);
+    }
+}
+
+static void issue_member(struct player *player, const struct group_sends *group, int member)
+{
+    int first = group->first_lane + member * group->lanes_per_member;
+    for (int l = first; l < first + group->lanes_per_member; l++) issue(player, l);
+}
+
+static void arrived(struct player *player, int number)
+{
+    struct message *state = state_of(player);
+    struct lane *lane = &state->lanes[number];
+    struct group_sends *group = &state->groups[lane->meeting];
+    int meeting = lane->meeting;
+    const struct coll_send *send = &lane->sends[(lane->started - 1) % WINDOW];
+    int dst = send->dst;
+    group->counters[(int64_t)dst * group->n_slots + send->slot]++;
+    group->left--;
+    lane->draining = false;
+    drain_next(player, number);
+    issue(player, number);
+    issue_member(player, group, dst);
+    if (group->lanes_left == 0 && group->left == 0) player_finish(player, meeting);
+}
+
+/* ---- rounds ---- */
+
+/* Channels limit what a member can send; every send gets the share of the narrowest bundle. */
+static double find_cap(const struct plan *plan, const struct plan_coll *coll)
+{
+    double cap_Bps = HUGE_VAL;
+    for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
+        const struct plan_phase *phase = &plan->phases[p];
+        for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
+            cap_Bps = fmin(cap_Bps, plan->bundles[b].cap_Bps);
+        }
+    }
+    return cap_Bps;
+}
+
+static void open_group(struct player *player, int meeting)
+{
+    struct message *state = state_of(player);
+    struct group_sends *group = &state->groups[meeting];
+    const struct meeting *m = &player->meetings[meeting];
+    const struct plan_group *class = &player->plan->groups[m->group];
+    const struct plan_coll *coll = &player->plan->colls[m->coll];
+    group->coll = m->coll;
+    group->place = place_group(player->plan->in, class->comm, class->rep,
+                               place_ordered(coll->req.kind), player->perm);
+    group->cap_Bps = find_cap(player->plan, coll);
+    group->n_members = coll_members(coll->algo, &coll->req);
+    group->lanes_per_member = coll->algo->n_lanes(&coll->req);
+    group->n_slots = coll->algo->n_slots(&coll->req);
+    group->counters = arena_new(player->perm, int32_t, (int64_t)group->n_members * group->n_slots);
+    group->joined = arena_new(player->perm, bool, group->n_members);
+    group->first_lane = state->n_lanes;
+    int n = group->n_members * group->lanes_per_member;
+    if (state->n_lanes + n > state->cap_lanes) {
+        int capacity = 2 * (state->n_lanes + n);
+        state->lanes =
+            arena_grow(player->perm, struct lane, state->lanes, state->n_lanes, capacity);
+        state->cap_lanes = capacity;
+    }
+    for (int i = 0; i < n; i++) {
+        state->lanes[state->n_lanes++] = (struct lane){.meeting = meeting,
+                                                       .member = i / group->lanes_per_member,
+                                                       .number = i % group->lanes_per_member,
+                                                       .way_dst = -1};
+    }
+}
+
+static void reset_group(struct player *player, int meeting)
+{
+    struct message *state = state_of(player);
+    struct group_sends *group = &state->groups[meeting];
+    int n = group->n_members * group->lanes_per_member;
+    for (int i = group->first_lane; i < group->first_lane + n; i++) {
+        struct lane *lane = &state->lanes[i];
+        lane->issued = lane->started = lane->past = 0;
+        lane->draining = lane->over = false;
+    }
+    for (int i = 0; i < group->n_members * group->n_slots; i++) group->counters[i] = 0;
+    for (int i = 0; i < group->n_members; i++) group->joined[i] = i >= group->place->n_ranks;
+    group->left = 0;
+    group->lanes_left = n;
+}
+
+static int member_of(const struct player *player, const struct place *place, int rank_class)
+{
+    int rank = player->plan->classes[rank_class].rep;
+    int member = 0;
+    while (place->ranks[member] != rank) member++;
+    return member;
+}
+
+static void sends_join(struct player *player, int meeting, int rank_class)
+{
+    struct message *state = state_of(player);
+    struct group_sends *group = &state->groups[meeting];
+    struct meeting *m = &player->meetings[meeting];
+    if (!group->place) open_group(player, meeting);
+    if (m->n_joined == 1) reset_group(player, meeting);
+    if (group->n_members == 1) { /* nobody to talk to; the op ends in the course of events */
+        evq_push(player->queue, player->now_s, EVENT_EXPANDER, ~meeting);
+        return;
+    }
+    const struct plan_coll *coll = &player->plan->colls[m->coll];
+    double launch_s = player->scale.latency * (coll->launch_s + coll->row->base_latency_s);
+    int member = member_of(player, group->place, rank_class);
+    int first_lane = group->first_lane + member * group->lanes_per_member;
+    evq_push(player->queue, player->now_s + launch_s, EVENT_EXPANDER, first_lane);
+    for (int s = group->place->n_ranks; m->n_joined == 1 && s < group->n_members; s++) {
+        issue_member(player, group, s);
+    }
+}
+
+/* A member's launch is over (its first lane names it), or a lonely member is done. */
+static void sends_event(struct player *player, int id)
+{
+    if (id < 0) {
+        player_finish(player, ~id);
+        return;
+    }
+    const struct lane *lane = &state_of(player)->lanes[id];
+    struct group_sends *group = &state_of(player)->groups[lane->meeting];
+    group->joined[lane->member] = true;
+    issue_member(player, group, lane->member);
+}
+
+static void sends_flow_ended(struct player *player, int lane)
+{
+    arrived(player, lane);
+}
+
+/* ---- the clock of the delay lines ---- */
+
+static double sends_next_s(const struct player *player)
+{
+    const struct message *state = state_of(player);
+    double next_s = HUGE_VAL;
+    for (int i = 0; i < state->n_lines; i++) {
+        const struct delay_line *line = &state->lines[i];
+        if (line->n > 0) next_s = fmin(next_s, line->ring[line->head].due_s);
+    }
+    return next_s;
+}
+
+static void sends_take_due(struct player *player)
+{
+    struct message *state = state_of(player);
+    for (int i = 0; i < state->n_lines; i++) {
+        struct delay_line *line = &state->lines[i];
+        while (line->n > 0 && line->ring[line->head].due_s <= player->now_s) {
+            int number = line->ring[line->head].lane;
+            line->head = (line->head + 1) & (line->capacity - 1);
+            line->n--;
+            player->run->n_events++;
+            if (number < 0) {
+                arrived(player, ~number);
+            } else {
+                state->lanes[number].past++;
+                drain_next(player, number);
+            }
+            line = &state->lines[i]; /* the lines may have moved */
+        }
+    }
+}
+
+static const struct expander sends = {
+    .join = sends_join,
+    .event = sends_event,
+    .flow_ended = sends_flow_ended,
+    .next_s = sends_next_s,
+    .take_due = sends_take_due,
+};
+
+struct run *engine_message(const struct plan *plan, struct arena *perm)
+{
+    must(!plan->in->fold);
+    struct player *player = player_open(plan, &scale_none, &sends, perm);
+    struct message *state = arena_new(perm, struct message, 1);
+    int n_meetings = player->group_meeting[plan->n_groups];
+    state->groups = arena_new(perm, struct group_sends, n_meetings);
+    state->resource_of = arena_new(perm, int32_t, plan->in->topo->n_links);
+    for (int l = 0; l < plan->in->topo->n_links; l++) state->resource_of[l] = -1;
+    for (int r = 0; r < plan->n_link_classes; r++) state->resource_of[plan->rep_link[r]] = r;
+    player->expansion = state;
+    return player_run(player);
+}
