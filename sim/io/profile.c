@@ -40,7 +40,7 @@ static const struct field node_fields[] = {
     TEXT("source", struct node_profile, source, "", "where the profile is from"),
     INT("gpus", struct node_profile, spec.gpus_per_node, 1, 1024, NULL, "GPUs in a server"),
     INT("nics", struct node_profile, spec.nics_per_node, 0, 64, "1", "network cards in a server"),
-    INT("sockets", struct node_profile, spec.sockets, 1, 64, "2", "CPU sockets; GPUs and cards are spread over them in order"),
+    INT("sockets", struct node_profile, spec.sockets, 1, 8, "2", "CPU sockets; GPUs and cards are spread over them in order"),
     INT("gpus_per_pcie_switch", struct node_profile, spec.gpus_per_pcie_switch, 1, 64, "1", "GPUs that share one uplink to the CPU; 1 = each has its own"),
     CHOICE("scaleup", struct node_profile, scaleup, scaleup_names, "none", "links between GPUs besides PCIe: through a switch, direct (mesh), none"),
     REAL("scaleup_bandwidth", DIM_RATE, struct node_profile, spec.scaleup_Bps, 0, LARGE, "0GB/s", "of one GPU into those links, one direction"),
@@ -77,6 +77,7 @@ static const struct field library_fields[] = {
     REAL("launch", DIM_TIME, struct library_profile, library.launch_s, 0, 10, "0us", "host and kernel time before anything moves, per collective"),
     BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
+    BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),
     REAL("spread", DIM_FRACTION, struct library_profile, spread, 0, 1, "0.1", "relative standard deviation of predicted collective times, for the interval"),
 };
 

@@ -39,6 +39,7 @@ struct nic_profile {
 
 struct library_profile {
     struct library library;
+    bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     double spread; /* relative standard deviation of predicted collective times */
 };
 

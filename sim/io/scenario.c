@@ -1,0 +1,763 @@
+#include "io/scenario.h"
+
+#include "base/must.h"
+#include "base/rng.h"
+#include "io/layers.h"
+#include "io/profile.h"
+#include "io/rows.h"
+#include "net/fabric.h"
+
+#include <fnmatch.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What the tables below fill; each struct is one object of the file. */
+struct top_keys {
+    const char *name, *question, *precision, *optimizer;
+    double batch, input_s, contention;
+    int n_gpus, nics_per_node, grad_accumulation;
+};
+struct model_keys {
+    const char *name, *layers;
+    int sequence_length;
+};
+struct fabric_keys {
+    struct fabric_spec spec;
+    int seed;
+};
+struct strategy_keys {
+    const char *kind, *gradient_precision, *algorithm, *protocol;
+    double bucket_cap_B, first_bucket_B, fusion_B, cycle_s;
+    int servers;
+    bool overlap;
+};
+struct measured_keys {
+    double one_gpu_throughput, one_gpu_s, spread;
+    const char *source;
+};
+struct run_keys {
+    const char *fidelity;
+    int iterations, seed;
+    bool fold;
+};
+struct degraded_keys {
+    const char *link;
+    double factor;
+};
+
+static const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
+static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
+static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
+static const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
+static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
+static const char *const wiring_names[] = {"packed", "rail", NULL};
+static const char *const placement_names[] = {"packed", "spread", "random"};
+
+enum { MAX_GPUS = 1000000, MAX_NAMES = 512, NAME_SIZE = TOPO_NAME_MAX };
+
+/* clang-format off */
+static const struct field top_fields[] = {
+    TEXT("name", struct top_keys, name, "", "name in reports; the file's when not given"),
+    TEXT("question", struct top_keys, question, "", "what the scenario is to answer; printed with the result"),
+    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch"),
+    INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job; whole servers when more than one"),
+    CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
+    CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
+    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1024, "1", "micro-batches per step"),
+    INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
+    REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
+    REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile"),
+};
+static const struct field model_fields[] = {
+    TEXT("name", struct model_keys, name, "", "of a built-in model; of the report when layers is given"),
+    TEXT("layers", struct model_keys, layers, "", "CSV file of layers instead of a built-in model"),
+    INT("sequence_length", struct model_keys, sequence_length, 0, 1 << 20, "0", "tokens per sample; 0 = the model's own"),
+};
+static const struct field fabric_fields[] = {
+    TEXT("kind", struct fabric_keys, spec.kind, "fat-tree", "one of the fabrics"),
+    INT("levels", struct fabric_keys, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
+    INT("radix", struct fabric_keys, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
+    INT("hosts_per_leaf", struct fabric_keys, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
+    INT("leaves_per_pod", struct fabric_keys, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
+    INT("pods", struct fabric_keys, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
+    REAL("oversubscription", DIM_NUMBER, struct fabric_keys, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
+    REAL("core_oversubscription", DIM_NUMBER, struct fabric_keys, spec.core_oversubscription, 1, 1000, "1", "capacity of a pod down / up (3 levels)"),
+    INT("ports_per_router", struct fabric_keys, spec.ports_per_router, 0, 4096, "0", "dragonfly p: ports of network cards per router; 0 = chosen to fit"),
+    INT("routers_per_group", struct fabric_keys, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
+    INT("global_per_router", struct fabric_keys, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
+    INT("groups", struct fabric_keys, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
+    REAL("link_bandwidth", DIM_RATE, struct fabric_keys, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
+    REAL("global_bandwidth", DIM_RATE, struct fabric_keys, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
+    REAL("link_latency", DIM_TIME, struct fabric_keys, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
+    REAL("global_latency", DIM_TIME, struct fabric_keys, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
+    CHOICE("routing", struct fabric_keys, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
+    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of all servers together"),
+    INT("seed", struct fabric_keys, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
+};
+static const struct field strategy_fields[] = {
+    TEXT("kind", struct strategy_keys, kind, "ddp", "one of the strategies"),
+    REAL("bucket_cap", DIM_SIZE, struct strategy_keys, bucket_cap_B, 1, 1e15, "25MiB", "ddp: a bucket is sent once it holds this much"),
+    REAL("first_bucket", DIM_SIZE, struct strategy_keys, first_bucket_B, 1, 1e15, "1MiB", "ddp: the same for the first bucket"),
+    REAL("fusion", DIM_SIZE, struct strategy_keys, fusion_B, 1, 1e15, "128MiB", "horovod: size of the fusion buffer"),
+    REAL("cycle", DIM_TIME, struct strategy_keys, cycle_s, 0, 10, "1ms", "horovod: time between looks at what is ready"),
+    INT("servers", struct strategy_keys, servers, 0, MAX_GPUS, "0", "parameter-server: how many; 0 = one per server machine"),
+    BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs"),
+    CHOICE("gradient_precision", struct strategy_keys, gradient_precision, gradient_names, "fp32", "of gradients on the wire"),
+    TEXT("algorithm", struct strategy_keys, algorithm, "", "forced collective algorithm; the library chooses when not given"),
+    TEXT("protocol", struct strategy_keys, protocol, "", "forced protocol; the library chooses when not given"),
+};
+static const struct field measured_fields[] = {
+    REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
+    REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
+    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.03", "relative standard deviation of the measurement"),
+    TEXT("source", struct measured_keys, source, "", "where it was published"),
+};
+static const struct field run_fields[] = {
+    CHOICE("fidelity", struct run_keys, fidelity, fidelity_choices, "fluid", "estimate: closed forms; fluid: shared links; message: every message"),
+    INT("iterations", struct run_keys, iterations, 2, 1000, "4", "steps simulated; the time of one is taken between the last two"),
+    BOOL("fold", struct run_keys, fold, "true", "simulate one of each class of equal ranks"),
+    INT("seed", struct run_keys, seed, 0, INT_MAX, "1", "of random placement"),
+};
+static const struct field degraded_fields[] = {
+    TEXT("link", struct degraded_keys, link, NULL, "name of a link, \"A -> B\", or of both directions, \"A <-> B\"; * stands for any text"),
+    REAL("factor", DIM_FRACTION, struct degraded_keys, factor, 1e-6, 1, NULL, "what is left of its capacity"),
+};
+static const struct field slow_fields[] = {
+    INT("gpu", struct slow_gpu, gpu, 0, MAX_GPUS - 1, NULL, "GPU number, from 0"),
+    REAL("factor", DIM_NUMBER, struct slow_gpu, factor, 1e-3, 1e6, NULL, "its kernels take this many times as long"),
+};
+
+/* the objects of a scenario beside the profiles: key, rows, what a bare text in its place is */
+struct part {
+    const char *key, *text_means, *help;
+    const struct field *fields;
+    int n_fields;
+    bool list;
+};
+static const struct part parts[] = {
+    {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
+    {"fabric", "kind", "The network between servers. Not needed on one server.", fabric_fields, N_OF(fabric_fields), false},
+    {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
+    {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
+    {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
+    {"degraded", NULL, "Links that are slower than they should be.", degraded_fields, N_OF(degraded_fields), true},
+    {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
+};
+/* clang-format on */
+
+/* keys of the top object that top_fields does not read */
+static const char *const top_extra[] = {"model",     "gpu",       "node",     "nic", "fabric",
+                                        "library",   "strategy",  "measured", "run", "degraded",
+                                        "slow_gpus", "placement", "$comment", NULL};
+
+static const char default_library[] = "nccl-2.18";
+
+struct loader {
+    const struct json *json;
+    const struct json_node *root;
+    const struct scenario_options *options;
+    struct field_log *log;
+    struct arena *perm;
+    struct diag *diag;
+    struct inputs *in;
+    struct top_keys top;
+    uint64_t seed; /* of placement */
+};
+
+static struct diag_place place(const struct loader *load, const struct json_node *node)
+{
+    return json_place(load->json, node ? node : load->root, load->perm);
+}
+
+static void wrong_kind(const struct loader *load, const struct json_node *node, const char *wanted)
+{
+    diag_error(load->diag, place(load, node), "%s (%s)", json_kind_name(json_kind(node)), wanted);
+}
+
+/* load_part — one object of the scenario into *out; a bare text is the value of text_member (NULL:
+ * an object is needed). Returns the node, NULL when the key is absent. */
+static const struct json_node *load_part(const struct loader *load, const char *key, void *out,
+                                         const char **text_member)
+{
+    const struct json_node *node = json_get(load->root, key);
+    const struct part *part = parts;
+    while (strcmp(part->key, key) != 0) part++;
+    bool text = node && json_kind(node) == JSON_TEXT && text_member;
+    if (node && !text && json_kind(node) != JSON_OBJECT) {
+        wrong_kind(load, node, text_member ? "a name or an object" : "an object");
+        node = NULL;
+    }
+    field_load(part->fields, part->n_fields, NULL, load->json, text ? NULL : node, out, key,
+               load->log, load->perm, load->diag);
+    if (text) *text_member = arena_text(load->perm, "%s", json_text(node));
+    return node;
+}
+
+static struct profile_reader reader_of(const struct loader *load)
+{
+    const char *dir = load->options->profile_dir ? load->options->profile_dir : "scenarios";
+    return (struct profile_reader){dir, load->log, load->perm, load->diag};
+}
+
+static struct profile_ref ref_of(const struct loader *load, const char *key, const char *fallback)
+{
+    return (struct profile_ref){load->json, json_get(load->root, key), fallback};
+}
+
+/* --- model ------------------------------------------------------------------------------------ */
+
+static void load_model_kind(const struct loader *load, const struct json_node *node,
+                            const struct model_keys *keys)
+{
+    const struct model_kind *kind = model_find(keys->name);
+    if (kind) {
+        load->in->model = kind->build(kind, keys->sequence_length, load->perm);
+        return;
+    }
+    const char *names[MAX_NAMES];
+    int n = 0;
+    while (n < n_model_kinds && n < MAX_NAMES) {
+        names[n] = model_kinds[n].name;
+        n++;
+    }
+    profile_unknown(load->diag, place(load, node), "model", keys->name, names, n, load->perm);
+}
+
+static void load_layers(const struct loader *load, const struct json_node *node,
+                        const struct model_keys *keys)
+{
+    struct stat status;
+    const char *file = profile_path(json_file(load->json), keys->layers, load->perm);
+    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+        diag_error(load->diag, place(load, json_get(node, "layers")),
+                   "no such file: \"%s\" (a CSV file of layers)", file);
+        return;
+    }
+    load->in->model = layers_read(file, load->perm, load->diag);
+    if (load->in->model && keys->name[0]) load->in->model->name = keys->name;
+}
+
+static void load_model(const struct loader *load)
+{
+    struct model_keys keys = {.name = "", .layers = ""};
+    const struct json_node *node = load_part(load, "model", &keys, &keys.name);
+    if (!node) {
+        if (!json_get(load->root, "model")) {
+            diag_error(load->diag, place(load, NULL), "\"model\" is missing (a name or an object)");
+        }
+    } else if (keys.layers[0]) {
+        load_layers(load, node, &keys);
+    } else if (diag_ok(load->diag) || keys.name[0]) {
+        load_model_kind(load, node, &keys);
+    }
+}
+
+/* --- hardware ---------------------------------------------------------------------------------- */
+
+static void check_precision(const struct loader *load, const struct gpu *gpu)
+{
+    enum dtype dtype = load->in->train.dtype;
+    if (gpu->peak_flops[dtype] > 0) return;
+    diag_error(load->diag, place(load, json_get(load->root, "precision")),
+               "GPU \"%s\" has no %s arithmetic", gpu->name, dtype_names[dtype]);
+}
+
+static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
+{
+    if (!json_get(load->root, "gpu")) {
+        diag_error(load->diag, place(load, NULL), "\"gpu\" is missing (a name or an object)");
+        return false;
+    }
+    struct profile_reader reader = reader_of(load);
+    int before = load->diag->n_messages;
+    profile_read_gpu(&reader, ref_of(load, "gpu", NULL), gpu);
+    if (load->diag->n_messages > before) return false;
+    load->in->gpu = gpu->gpu;
+    load->in->spread.compute = gpu->spread;
+    check_precision(load, &gpu->gpu);
+    return true;
+}
+
+static bool read_node(const struct loader *load, const struct gpu_profile *gpu,
+                      struct node_profile *node)
+{
+    if (!json_get(load->root, "node") && !gpu->node[0]) {
+        diag_error(load->diag, place(load, NULL),
+                   "\"node\" is missing (GPU \"%s\" has no usual server)", gpu->gpu.name);
+        return false;
+    }
+    struct profile_reader reader = reader_of(load);
+    int before = load->diag->n_messages;
+    profile_read_node(&reader, ref_of(load, "node", gpu->node), node);
+    if (load->diag->n_messages > before) return false;
+    if (load->top.nics_per_node > 0) node->spec.nics_per_node = load->top.nics_per_node;
+    return true;
+}
+
+static void check_counts(const struct loader *load, const struct node_profile *node)
+{
+    int n = load->top.n_gpus;
+    int per_node = node->spec.gpus_per_node;
+    if (n <= per_node) return;
+    if (n % per_node != 0) {
+        diag_error(load->diag, place(load, json_get(load->root, "n_gpus")),
+                   "%d is not a multiple of the %d GPUs of a node (%s)", n, per_node, node->name);
+    }
+    if (node->spec.nics_per_node == 0) {
+        diag_error(load->diag, place(load, json_get(load->root, "node")),
+                   "node \"%s\" has no network card, but %d GPUs need %d nodes", node->name, n,
+                   (n + per_node - 1) / per_node);
+    }
+}
+
+/* read_nic — the card's numbers into the server; a server that works alone may have none. */
+static bool read_nic(const struct loader *load, struct node_profile *node, struct nic_profile *nic)
+{
+    bool alone = load->top.n_gpus <= node->spec.gpus_per_node;
+    *nic = (struct nic_profile){.name = "none", .efficiency = 1, .rdma = true};
+    if (!json_get(load->root, "nic") && !node->nic[0]) {
+        if (!alone) {
+            diag_error(load->diag, place(load, NULL),
+                       "\"nic\" is missing (node \"%s\" has no usual one)", node->name);
+            return false;
+        }
+        node->spec.nics_per_node = 0;
+        return true;
+    }
+    struct profile_reader reader = reader_of(load);
+    int before = load->diag->n_messages;
+    profile_read_nic(&reader, ref_of(load, "nic", node->nic), nic);
+    node->spec.nic_Bps = nic->bandwidth_Bps;
+    node->spec.nic_latency_s = nic->latency_s;
+    node->spec.gpudirect = node->spec.gpudirect && nic->rdma;
+    return load->diag->n_messages == before;
+}
+
+/* apply_hardware — a library's rows are shares of what the hardware does. */
+static void apply_hardware(struct library *library, const struct node_profile *node,
+                           const struct nic_profile *nic)
+{
+    for (int i = 0; i < library->n_choices; i++) {
+        struct lib_choice *choice = &library->choices[i];
+        choice->efficiency_scaleup *= node->scaleup_efficiency;
+        choice->efficiency_pcie *= node->pcie_efficiency;
+        choice->efficiency_net *= nic->efficiency;
+        choice->net_latency_s += nic->host_latency_s;
+    }
+}
+
+static void read_library(const struct loader *load, const struct node_profile *node,
+                         const struct nic_profile *nic)
+{
+    struct profile_reader reader = reader_of(load);
+    struct library_profile profile;
+    profile_read_library(&reader, ref_of(load, "library", default_library), &profile);
+    if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
+    load->in->library = profile.library;
+    load->in->spread.network = profile.spread;
+    load->in->spread.source = load->in->gpu.name;
+}
+
+static void load_hardware(const struct loader *load)
+{
+    struct gpu_profile gpu;
+    struct node_profile node;
+    struct nic_profile nic;
+    if (!read_gpu(load, &gpu) || !read_node(load, &gpu, &node)) return;
+    check_counts(load, &node);
+    if (!read_nic(load, &node, &nic)) return;
+    load->in->node = node.spec;
+    read_library(load, &node, &nic);
+}
+
+static void load_fabric(const struct loader *load)
+{
+    struct fabric_keys keys = {.spec = {.kind = "fat-tree"}};
+    const struct json_node *node = load_part(load, "fabric", &keys, &keys.spec.kind);
+    const struct fabric_kind *kind = fabric_find(keys.spec.kind);
+    keys.spec.seed = (uint64_t)keys.seed;
+    load->in->fabric = keys.spec;
+    if (kind) {
+        load->in->fabric.kind = kind->name;
+        return;
+    }
+    const char *names[MAX_NAMES];
+    int n = 0;
+    while (n < n_fabric_kinds && n < MAX_NAMES) {
+        names[n] = fabric_kinds[n].name;
+        n++;
+    }
+    profile_unknown(load->diag, place(load, node), "fabric", keys.spec.kind, names, n, load->perm);
+}
+
+/* --- training ---------------------------------------------------------------------------------- */
+
+static int index_of(const char *name, const char *const *names)
+{
+    int i = 0;
+    while (names[i] && strcmp(names[i], name) != 0) i++;
+    return names[i] ? i : 0;
+}
+
+/* check_forced — a forced algorithm or protocol must be one that the library has. */
+static void check_forced(const struct loader *load, const struct json_node *strategy,
+                         const char *key, const char *forced)
+{
+    if (!forced) return;
+    const struct library *library = &load->in->library;
+    const char *names[MAX_NAMES];
+    int n = 0;
+    for (int i = 0; i < library->n_choices && n < MAX_NAMES; i++) {
+        const struct lib_choice *choice = &library->choices[i];
+        const char *name = !strcmp(key, "algorithm") ? choice->algo->name : choice->protocol;
+        if (!strcmp(name, forced)) return;
+        int seen = 0;
+        while (seen < n && strcmp(names[seen], name) != 0) seen++;
+        if (seen == n) names[n++] = name;
+    }
+    if (n == 0) return; /* the library itself could not be read */
+    profile_unknown(load->diag, place(load, json_get(strategy, key)),
+                    arena_text(load->perm, "%s of library \"%s\"", key, library->name), forced,
+                    names, n, load->perm);
+}
+
+static void fill_strategy(struct train_spec *train, const struct strategy_keys *keys)
+{
+    train->strategy = keys->kind;
+    train->bucket_cap_B = keys->bucket_cap_B;
+    train->first_bucket_B = keys->first_bucket_B;
+    train->fusion_B = keys->fusion_B;
+    train->cycle_s = keys->cycle_s;
+    train->n_servers = keys->servers;
+    train->overlap = keys->overlap;
+    train->gradient_B = !strcmp(keys->gradient_precision, "fp32") ? 4 : 2;
+    train->algorithm = keys->algorithm[0] ? keys->algorithm : NULL;
+    train->protocol = keys->protocol[0] ? keys->protocol : NULL;
+}
+
+static void load_strategy(const struct loader *load)
+{
+    struct strategy_keys keys = {
+        .kind = "ddp", .gradient_precision = "fp32", .algorithm = "", .protocol = ""};
+    const struct json_node *node = load_part(load, "strategy", &keys, &keys.kind);
+    fill_strategy(&load->in->train, &keys);
+    if (node && json_kind(node) == JSON_OBJECT) {
+        check_forced(load, node, "algorithm", load->in->train.algorithm);
+        check_forced(load, node, "protocol", load->in->train.protocol);
+    }
+    if (strategy_find(keys.kind)) return;
+    const char *names[MAX_NAMES];
+    int n = 0;
+    while (n < n_strategies && n < MAX_NAMES) {
+        names[n] = strategies[n].name;
+        n++;
+    }
+    profile_unknown(load->diag, place(load, node), "strategy", keys.kind, names, n, load->perm);
+}
+
+static void load_measured(const struct loader *load)
+{
+    struct measured_keys keys = {0};
+    const struct json_node *node = load_part(load, "measured", &keys, NULL);
+    if (!node) return;
+    if (keys.one_gpu_throughput > 0 && keys.one_gpu_s > 0) {
+        diag_error(load->diag, place(load, node),
+                   "both one_gpu_throughput and one_gpu_time (one of them)");
+    }
+    load->in->train.one_gpu_s = keys.one_gpu_s;
+    if (keys.one_gpu_throughput > 0) {
+        load->in->train.one_gpu_s =
+            load->top.batch * load->top.grad_accumulation / keys.one_gpu_throughput;
+    }
+    if (load->in->train.one_gpu_s > 0) load->in->spread.compute = keys.spread;
+}
+
+static void load_run(struct loader *load)
+{
+    struct run_keys keys = {.fidelity = "fluid"};
+    load_part(load, "run", &keys, NULL);
+    load->in->fidelity = (enum fidelity)index_of(keys.fidelity, fidelity_choices);
+    load->in->fold = keys.fold && load->in->fidelity != FIDELITY_MESSAGE;
+    load->in->train.n_iterations = keys.iterations;
+    load->seed = (uint64_t)keys.seed;
+    const char *forced = load->options->fidelity;
+    if (!forced) return;
+    for (int i = 0; i < N_FIDELITIES; i++) {
+        if (strcmp(forced, fidelity_choices[i]) != 0) continue;
+        load->in->fidelity = (enum fidelity)i;
+        load->in->fold = keys.fold && i != FIDELITY_MESSAGE;
+        return;
+    }
+    profile_unknown(load->diag, (struct diag_place){.file = "--fidelity"}, "fidelity", forced,
+                    fidelity_choices, N_FIDELITIES, load->perm);
+}
+
+static void load_top(struct loader *load)
+{
+    field_load(top_fields, N_OF(top_fields), top_extra, load->json, load->root, &load->top,
+               "scenario", load->log, load->perm, load->diag);
+    struct inputs *in = load->in;
+    const char *named = load->top.name;
+    in->scenario = named && named[0] ? named : arena_text(load->perm, "%s", json_file(load->json));
+    in->n_gpus = load->top.n_gpus;
+    in->hbm_per_comm_B = load->top.contention;
+    in->train = (struct train_spec){
+        .n_ranks = load->top.n_gpus,
+        .batch_per_gpu = load->top.batch,
+        .grad_accumulation = load->top.grad_accumulation,
+        .dtype = load->top.precision ? (enum dtype)index_of(load->top.precision, precision_names)
+                                     : DTYPE_FP32,
+        .optimizer = load->top.optimizer,
+        .input_s = load->top.input_s,
+    };
+}
+
+/* --- after the network is built ------------------------------------------------------------------ */
+
+static bool list_of(const struct loader *load, const char *key, const struct json_node **list)
+{
+    *list = json_get(load->root, key);
+    if (!*list) return false;
+    if (json_kind(*list) == JSON_LIST) return true;
+    wrong_kind(load, *list, "a list of objects");
+    return false;
+}
+
+/* degrade — the links of a name or pattern; returns how many. */
+static int degrade(struct topo *topo, const char *pattern, double factor)
+{
+    if (!strpbrk(pattern, "*?[")) {
+        int link = topo_find_link(topo, pattern);
+        if (link >= 0) topo->links[link].capacity_Bps *= factor;
+        return link >= 0;
+    }
+    int n = 0;
+    for (int l = 0; l < topo->n_links; l++) {
+        char name[NAME_SIZE];
+        topo_link_name(topo, l, name, sizeof name);
+        if (fnmatch(pattern, name, 0) != 0) continue;
+        topo->links[l].capacity_Bps *= factor;
+        n++;
+    }
+    return n;
+}
+
+static void unknown_link(const struct loader *load, const struct json_node *node, const char *name)
+{
+    const struct topo *topo = load->in->topo;
+    int n = topo->n_links < 20000 ? topo->n_links : 20000; /* enough to find a slip of the finger */
+    const char **names = arena_new(load->perm, const char *, n);
+    for (int l = 0; l < n; l++) {
+        char text[NAME_SIZE];
+        topo_link_name(topo, l, text, sizeof text);
+        names[l] = arena_text(load->perm, "%s", text);
+    }
+    const char *near = diag_nearest(name, names, n);
+    if (!near && n > 0) near = names[0];
+    diag_error(load->diag, place(load, node), "no link is called \"%s\" (such as \"%s\")", name,
+               near ? near : "none");
+}
+
+/* degrade_both — "A <-> B" and "A <-> B #2" are both directions of a cable. */
+static void degrade_both(const struct loader *load, const struct json_node *link, const char *name,
+                         double factor)
+{
+    const char *arrow = strstr(name, " <-> ");
+    const char *far = arrow + strlen(" <-> ");
+    const char *number = strstr(far, " #");
+    if (!number) number = far + strlen(far);
+    int near_length = (int)(arrow - name);
+    int far_length = (int)(number - far);
+    const char *there = arena_text(load->perm, "%.*s -> %s", near_length, name, far);
+    const char *back =
+        arena_text(load->perm, "%.*s -> %.*s%s", far_length, far, near_length, name, number);
+    if (degrade(load->in->topo, there, factor) == 0) unknown_link(load, link, there);
+    if (degrade(load->in->topo, back, factor) == 0) unknown_link(load, link, back);
+}
+
+static void load_degraded_link(const struct loader *load, const struct json_node *node)
+{
+    struct degraded_keys keys = {.link = ""};
+    field_load(degraded_fields, N_OF(degraded_fields), NULL, load->json, node, &keys, "degraded",
+               load->log, load->perm, load->diag);
+    if (!diag_ok(load->diag)) return;
+    const struct json_node *link = json_get(node, "link");
+    if (strstr(keys.link, " <-> ")) {
+        degrade_both(load, link, keys.link, keys.factor);
+    } else if (degrade(load->in->topo, keys.link, keys.factor) == 0) {
+        unknown_link(load, link, keys.link);
+    }
+}
+
+static void load_degraded(const struct loader *load)
+{
+    const struct json_node *list;
+    if (!list_of(load, "degraded", &list)) return;
+    for (int i = 0; i < json_size(list); i++) load_degraded_link(load, json_at(list, i));
+}
+
+static void load_slow_gpus(const struct loader *load)
+{
+    const struct json_node *list;
+    if (!list_of(load, "slow_gpus", &list)) return;
+    int n = json_size(list);
+    struct slow_gpu *slow = arena_new(load->perm, struct slow_gpu, n);
+    for (int i = 0; i < n; i++) {
+        const struct json_node *node = json_at(list, i);
+        field_load(slow_fields, N_OF(slow_fields), NULL, load->json, node, &slow[i], "slow_gpus",
+                   load->log, load->perm, load->diag);
+        if (slow[i].gpu >= load->in->n_gpus) {
+            diag_error(load->diag, place(load, json_get(node, "gpu")),
+                       "GPU %d, but they are numbered 0 to %d", slow[i].gpu, load->in->n_gpus - 1);
+        }
+    }
+    load->in->slow = slow;
+    load->in->n_slow = n;
+}
+
+/* shuffle — Fisher-Yates. */
+static void shuffle(int *a, int n, struct rng *rng)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = rng_integer(rng, i + 1);
+        int kept = a[i];
+        a[i] = a[j];
+        a[j] = kept;
+    }
+}
+
+static void place_by_name(const struct loader *load, const struct json_node *node, const char *name,
+                          int *gpu_of)
+{
+    int n = load->in->n_gpus;
+    int per_node = load->in->node.gpus_per_node;
+    int n_nodes = load->in->train.n_nodes;
+    bool spread = !strcmp(name, "spread");
+    for (int r = 0; r < n; r++) gpu_of[r] = spread ? r % n_nodes * per_node + r / n_nodes : r;
+    if (!strcmp(name, "random")) shuffle(gpu_of, n, rng_open(load->seed, "placement", load->perm));
+    for (int i = 0; i < N_OF(placement_names); i++) {
+        if (!strcmp(name, placement_names[i])) return;
+    }
+    profile_unknown(load->diag, place(load, node), "placement", name, placement_names,
+                    N_OF(placement_names), load->perm);
+}
+
+/* place_by_list — element r is the GPU of rank r; each GPU once. */
+static void place_by_list(const struct loader *load, const struct json_node *list, int *gpu_of)
+{
+    int n = load->in->n_gpus;
+    if (json_size(list) != n) {
+        diag_error(load->diag, place(load, list), "%d GPU numbers for %d ranks", json_size(list),
+                   n);
+        return;
+    }
+    int *rank_of = arena_new(load->perm, int, n);
+    for (int r = 0; r < n; r++) {
+        const struct json_node *at = json_at(list, r);
+        double x = json_kind(at) == JSON_NUMBER ? json_number(at) : -1;
+        if (!(x >= 0 && x < n) || x > (double)(int)x) {
+            diag_error(load->diag, place(load, at), "not a GPU number (0 to %d)", n - 1);
+            return;
+        }
+        gpu_of[r] = (int)x;
+        if (rank_of[gpu_of[r]]++ == 0) continue;
+        diag_error(load->diag, place(load, at), "GPU %d is given to two ranks", gpu_of[r]);
+        return;
+    }
+}
+
+static void load_placement(const struct loader *load)
+{
+    int *gpu_of = arena_new(load->perm, int, load->in->n_gpus);
+    load->in->gpu_of = gpu_of;
+    const struct json_node *node = json_get(load->root, "placement");
+    if (!node || json_kind(node) == JSON_TEXT) {
+        place_by_name(load, node, node ? json_text(node) : "packed", gpu_of);
+        return;
+    }
+    bool object = json_kind(node) == JSON_OBJECT;
+    const struct json_node *ranks = object ? json_get(node, "ranks") : NULL;
+    if (!ranks || json_kind(ranks) != JSON_LIST || json_size(node) != 1) {
+        diag_error(load->diag, place(load, node),
+                   "not a placement (packed, spread, random or {\"ranks\": [..]})");
+        return;
+    }
+    place_by_list(load, ranks, gpu_of);
+}
+
+static void build(const struct loader *load)
+{
+    struct inputs *in = load->in;
+    int per_node = in->node.gpus_per_node;
+    in->train.n_nodes = (in->n_gpus + per_node - 1) / per_node;
+    in->topo = topo_build(&in->node, &in->fabric, in->n_gpus, load->perm, load->diag,
+                          place(load, json_get(load->root, "fabric")));
+    if (!diag_ok(load->diag)) return;
+    load_degraded(load);
+    load_slow_gpus(load);
+    load_placement(load);
+    if (!diag_ok(load->diag)) return;
+    in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
+}
+
+static void load_all(struct loader *load)
+{
+    load_top(load);
+    load_model(load);
+    load_hardware(load);
+    load_fabric(load);
+    load_strategy(load);
+    load_measured(load);
+    load_run(load);
+    if (diag_ok(load->diag)) build(load);
+}
+
+static void apply_sets(struct json *json, const struct scenario_options *options,
+                       struct arena *perm, struct diag *diag)
+{
+    for (int i = 0; i < options->n_sets; i++) {
+        const char *set = options->sets[i];
+        const char *equals = strchr(set, '=');
+        if (set[0] != '/' || !equals) {
+            diag_error(diag, (struct diag_place){.file = "--set"}, "\"%s\" (/json/pointer=value)",
+                       set);
+            continue;
+        }
+        json_set(json, arena_text(perm, "%.*s", (int)(equals - set), set), equals + 1, diag);
+    }
+}
+
+static struct inputs *load_document(struct json *json, const struct scenario_options *options,
+                                    struct field_log *log, struct arena *perm, struct diag *diag)
+{
+    if (!json) return NULL;
+    apply_sets(json, options, perm, diag);
+    struct loader load = {.json = json,
+                          .root = json_root(json),
+                          .options = options,
+                          .log = log,
+                          .perm = perm,
+                          .diag = diag,
+                          .in = arena_new(perm, struct inputs, 1)};
+    if (json_kind(load.root) == JSON_OBJECT) {
+        load_all(&load);
+    } else {
+        wrong_kind(&load, load.root, "a scenario: an object");
+    }
+    json_close(json);
+    return diag_ok(diag) ? load.in : NULL;
+}
+
+struct inputs *scenario_load(const char *file, const struct scenario_options *options,
+                             struct field_log *log, struct arena *perm, struct diag *diag)
+{
+    return load_document(json_read_file(file, perm, diag), options, log, perm, diag);
+}
+
+struct inputs *scenario_load_text(const char *name, const char *text, size_t length,
+                                  const struct scenario_options *options, struct field_log *log,
+                                  struct arena *perm, struct diag *diag)
+{
+    return load_document(json_read_text(name, text, length, perm, diag), options, log, perm, diag);
+}
