@@ -14,7 +14,7 @@ enum field_type { FIELD_REAL, FIELD_INT, FIELD_TEXT, FIELD_BOOL, FIELD_CHOICE };
 struct field {
     const char *key;
     enum field_type type;
-    enum dim dim;         /* of a FIELD_REAL: bare numbers only for DIM_NUMBER, DIM_COUNT, DIM_FRACTION */
+    enum dim dim; /* of a FIELD_REAL: bare numbers only for DIM_NUMBER, DIM_COUNT, DIM_FRACTION */
     size_t offset;
     double min, max;      /* allowed range, SI */
     const char *fallback; /* default as the user would write it; NULL = required */
@@ -22,10 +22,10 @@ struct field {
     const char *const *choices; /* FIELD_CHOICE: ends with NULL; stored as const char * */
 };
 
-#define FIELD_OFFSET(type, member, wanted) \
-    (offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, wanted: 1)))
+#define FIELD_OFFSET(type, member, wanted)                                                         \
+    (offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, wanted : 1)))
 #define FIELD_REAL_AT(type, member) FIELD_OFFSET(type, member, double)
-#define FIELD_INT_AT(type, member) FIELD_OFFSET(type, member, int)
+#define FIELD_INT_AT(type, member)  FIELD_OFFSET(type, member, int)
 #define FIELD_TEXT_AT(type, member) FIELD_OFFSET(type, member, const char *)
 #define FIELD_BOOL_AT(type, member) FIELD_OFFSET(type, member, bool)
 
@@ -47,7 +47,8 @@ void field_load(const struct field *fields, int n_fields, const char *const *ext
                 const struct json *json, const struct json_node *node, void *out,
                 const char *object, struct field_log *log, struct arena *perm, struct diag *diag);
 
-/* field_schema — the rows as JSON schema properties, appended to out. field_markdown: as rows of a table. */
+/* field_schema — the rows as JSON schema properties ("key": {...}, separated by commas), appended to
+ * out. field_markdown: as rows | key | what | default | range | help | of a table. */
 void field_schema(FILE *out, const struct field *fields, int n_fields);
 void field_markdown(FILE *out, const struct field *fields, int n_fields);
 

@@ -1,7 +1,8 @@
-/* JSON documents with positions: cJSON does the parsing, this adapter keeps the text and walks it
- * again, on the error path only, to say line and column. It also refuses what cJSON lets by:
- * text after the document, duplicate keys, numbers that overflow, leading zeros, control bytes as
- * blanks, NUL bytes, nesting deeper than JSON_DEPTH, files larger than JSON_MAX_B. */
+/* JSON documents with positions: cJSON does the parsing, this adapter notes where each value stands.
+ * It also refuses what cJSON lets by: text after the document, duplicate keys, numbers that
+ * overflow, leading zeros, control bytes as blanks, NUL bytes, nesting deeper than JSON_DEPTH, files
+ * larger than JSON_MAX_B. A byte order mark is accepted. Everything lives in the arena; parts are
+ * reached in O(1), members by key in O(members). */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -18,8 +19,9 @@ struct json_node; /* a value in it */
 /* json_read — parse a file (or text, named `file` in messages). NULL after an error; what can be
  * said is in diag. The document lives until json_close. */
 struct json *json_read_file(const char *file, struct arena *perm, struct diag *diag);
-struct json *json_read_text(const char *file, const char *text, size_t length, struct arena *perm, struct diag *diag);
-void json_close(struct json *json);
+struct json *json_read_text(const char *file, const char *text, size_t length, struct arena *perm,
+                            struct diag *diag);
+void json_close(struct json *json); /* nothing to free; a later json_root is a bug */
 
 const struct json_node *json_root(const struct json *json);
 const char *json_file(const struct json *json);
@@ -35,14 +37,21 @@ const char *json_text(const struct json_node *node); /* owned by the document */
 int json_size(const struct json_node *node);
 const struct json_node *json_at(const struct json_node *node, int i);
 const char *json_key(const struct json_node *node); /* of a member; "" in a list */
-const struct json_node *json_get(const struct json_node *object, const char *key); /* case-sensitive; NULL if absent */
+const struct json_node *json_get(const struct json_node *object,
+                                 const char *key); /* case-sensitive; NULL if absent */
 
 /* json_set — replace or add the value at a JSON pointer by `text`, which is JSON or, failing that, a
- * bare string ("--set /nic/bandwidth=25GB/s"). Errors (no such parent) go to diag. */
+ * bare string ("--set /nic/bandwidth=25GB/s"). Errors (no such parent) go to diag. In messages the file of
+ * such a value is "--set". */
 void json_set(struct json *json, const char *pointer, const char *text, struct diag *diag);
 
 /* json_place — where a node stands, for diag_error. The pointer text is built in perm. */
-struct diag_place json_place(const struct json *json, const struct json_node *node, struct arena *perm);
+struct diag_place json_place(const struct json *json, const struct json_node *node,
+                             struct arena *perm);
+
+/* json_key_place — the same, where its key stands (of a list element: the element). */
+struct diag_place json_key_place(const struct json *json, const struct json_node *node,
+                                 struct arena *perm);
 
 /* json_write_text — append a quoted, escaped string to a stream. */
 void json_write_text(FILE *out, const char *text);

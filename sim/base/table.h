@@ -20,7 +20,8 @@ struct table {
 
 /* table_read — NULL after an error that leaves nothing to use; ragged rows are reported and left out. */
 struct table *table_read(const char *file, struct arena *perm, struct diag *diag);
-struct table *table_read_text(const char *file, const char *text, size_t length, struct arena *perm, struct diag *diag);
+struct table *table_read_text(const char *file, const char *text, size_t length, struct arena *perm,
+                              struct diag *diag);
 
 /* table_column — index, -1 when absent (not an error). table_need reports the nearest column and returns -1. */
 int table_column(const struct table *table, const char *name);
@@ -33,6 +34,7 @@ static inline const char *table_cell(const struct table *table, int row, int col
 
 /* table_number — a finite number >= min and <= max; reports and returns `fallback` otherwise.
  * An empty cell is `fallback` without a word. */
-double table_number(const struct table *table, int row, int column, double min, double max, double fallback, struct diag *diag);
+double table_number(const struct table *table, int row, int column, double min, double max,
+                    double fallback, struct diag *diag);
 
 #endif
