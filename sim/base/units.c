@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <fenv.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,16 +142,18 @@ static const char *number_end(const char *text)
     return c;
 }
 
-/* Out-of-range input must be a message, not a trap: the floating-point state is held meanwhile. */
+/* Out-of-range input must be a message, not a trap: strtod runs with the traps held, and the product
+ * is formed only when it is finite. */
 static bool read_scaled(const char *text, const char *end, double factor, double *value)
 {
     fenv_t before;
     feholdexcept(&before);
     char *stop = NULL;
-    double scaled = strtod(text, &stop) * factor;
+    double number = strtod(text, &stop);
     fesetenv(&before);
-    if (end == text || stop != end || !isfinite(scaled)) return false;
-    *value = scaled;
+    if (end == text || stop != end || !isfinite(number)) return false;
+    if (factor > 1 && fabs(number) > DBL_MAX / factor) return false;
+    *value = number * factor;
     return true;
 }
 

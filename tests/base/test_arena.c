@@ -1,0 +1,109 @@
+#include "base/arena.h"
+
+#include "test.h"
+
+#include <sanitizer/asan_interface.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void memory_is_zeroed_and_aligned(void **state)
+{
+    struct arena *perm = *state;
+    for (int n = 0; n < 40; n++) {
+        char *bytes = arena_new(perm, char, n);
+        assert_int_equal((uintptr_t)bytes % 16, 0);
+        for (int i = 0; i < n; i++) assert_int_equal(bytes[i], 0);
+        memset(bytes, 0xff, (size_t)n);
+    }
+}
+
+static void a_scratch_copy_gives_back_on_return(void **state)
+{
+    struct arena *perm = *state;
+    char *top = perm->at;
+    struct arena scratch = *perm;
+    char *lent = arena_new(&scratch, char, 100);
+    memset(lent, 0xff, 100);
+    assert_ptr_equal(perm->at, top);
+    char *kept = arena_new(perm, char, 200); /* the same bytes again, red zones and all */
+    assert_ptr_equal(kept, lent);
+    for (int i = 0; i < 200; i++) assert_int_equal(kept[i], 0);
+}
+
+static void growing_keeps_what_was_there(void **state)
+{
+    struct arena *perm = *state;
+    int *few = arena_new(perm, int, 3);
+    for (int i = 0; i < 3; i++) few[i] = i + 7;
+    const int *many = arena_grow(perm, int, few, 3, 8);
+    for (int i = 0; i < 8; i++) assert_int_equal(many[i], i < 3 ? i + 7 : 0);
+    assert_non_null(arena_grow(perm, int, NULL, 0, 4));
+}
+
+static void text_is_formatted_to_any_length(void **state)
+{
+    struct arena *perm = *state;
+    assert_string_equal(arena_text(perm, "%s/%d", "link", 12), "link/12");
+    const char *wide = arena_text(perm, "%5000d", 1);
+    assert_int_equal(strlen(wide), 5000);
+}
+
+/* exit status of a child that asks for n objects of size_B in an arena of 1 MiB */
+static int status_of_asking(int64_t n, size_t size_B)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(9);
+        struct arena *small = arena_open(1 << 20);
+        arena_alloc(small, n, size_B);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void a_full_arena_or_an_overflow_ends_the_program_with_2(void **state)
+{
+    (void)state;
+    assert_int_equal(status_of_asking(1000, 1000), 0);
+    assert_int_equal(status_of_asking(2000, 1000), 2);
+    assert_int_equal(status_of_asking(INT64_MAX, 8), 2); /* 2^66 bytes wrap in size_t */
+}
+
+static void the_last_bytes_can_be_used_and_no_more(void **state)
+{
+    (void)state;
+    struct arena *small = arena_open(4096);
+    while (small->end - small->at >= 64) arena_alloc(small, 1, 16);
+    assert_true(small->at <= small->end);
+    arena_close(small);
+}
+
+/* Without a red zone an overrun inside one mapping is silent. */
+static void an_overrun_is_seen_by_the_address_sanitizer(void **state)
+{
+    struct arena *perm = *state;
+    char *bytes = arena_new(perm, char, 20);
+    char *next = arena_new(perm, char, 20);
+    assert_true(next >= bytes + 20);
+#ifdef __SANITIZE_ADDRESS__
+    assert_false(__asan_address_is_poisoned(bytes + 19));
+    for (int i = 20; i < 36; i++) assert_true(__asan_address_is_poisoned(bytes + i));
+    assert_true(next >= bytes + 36);
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(a_scratch_copy_gives_back_on_return),
+        cmocka_unit_test(growing_keeps_what_was_there),
+        cmocka_unit_test(text_is_formatted_to_any_length),
+        cmocka_unit_test(a_full_arena_or_an_overflow_ends_the_program_with_2),
+        cmocka_unit_test(the_last_bytes_can_be_used_and_no_more),
+        cmocka_unit_test(an_overrun_is_seen_by_the_address_sanitizer),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}

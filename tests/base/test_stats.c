@@ -1,0 +1,53 @@
+#include "base/stats.h"
+
+#include "test.h"
+
+static void a_median_halves_the_sample(void **state)
+{
+    struct arena *perm = *state;
+    assert_close(stats_median((double[]){3, 1, 2}, 3, *perm), 2, 0);
+    assert_close(stats_median((double[]){4, 1, 2, 3}, 4, *perm), 2.5, 0);
+    assert_close(stats_median((double[]){-5}, 1, *perm), -5, 0);
+}
+
+/* Definition 7: p lies at position (n - 1) p / 100, so of 10, 20, 30, 40 the 90th is 10 + 27. */
+static void percentiles_are_linear_between_neighbours(void **state)
+{
+    struct arena *perm = *state;
+    const double x[] = {40, 10, 30, 20};
+    assert_close(stats_percentile(x, 4, 0, *perm), 10, 0);
+    assert_close(stats_percentile(x, 4, 90, *perm), 37, 1e-15);
+    assert_close(stats_percentile(x, 4, 100, *perm), 40, 0);
+    assert_close(stats_percentile(x, 1, 90, *perm), 40, 0);
+}
+
+static void the_sample_is_left_as_it_was(void **state)
+{
+    struct arena *perm = *state;
+    double x[] = {3, 1, 2};
+    stats_median(x, 3, *perm);
+    assert_close(x[0], 3, 0);
+    assert_close(x[1], 1, 0);
+    assert_close(x[2], 2, 0);
+}
+
+/* 2, 4, 4, 4, 5, 5, 7, 9: mean 5, squared deviations sum to 32, 32 / 7 */
+static void mean_and_spread(void **state)
+{
+    (void)state;
+    const double x[] = {2, 4, 4, 4, 5, 5, 7, 9};
+    assert_close(stats_mean(x, 8), 5, 1e-15);
+    assert_close(stats_sd(x, 8), sqrt(32.0 / 7), 1e-15);
+    assert_close(stats_sd(x, 1), 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_median_halves_the_sample),
+        cmocka_unit_test(percentiles_are_linear_between_neighbours),
+        cmocka_unit_test(the_sample_is_left_as_it_was),
+        cmocka_unit_test(mean_and_spread),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
