@@ -5,13 +5,31 @@
 
 #include "net/topo.h"
 
+/* a built fabric. Its links begin with the cables of the ports: port p sends on link
+ * first_link + 2 p and receives on the next. */
+struct fabric {
+    const struct fabric_kind *kind;
+    int first_vertex, first_link;
+    int n_switches;
+    bool ecmp;       /* routes by hash, else by destination */
+    const void *own; /* the shape, private to the kind's file */
+};
+
+struct fabric_size {
+    int64_t n_switches, n_cables;
+};
+
 struct fabric_kind {
     const char *name; /* as written in scenarios */
     const char *summary;
 
     /* check — can this spec carry n_ports? Fills numbers left 0 with the smallest shape that
      * fits; reports impossible shapes (with the bad number) to diag. */
-    void (*check)(struct fabric_spec *spec, int n_ports, struct diag *diag, struct diag_place place);
+    void (*check)(struct fabric_spec *spec, int n_ports, struct diag *diag,
+                  struct diag_place place);
+
+    /* size — what build will add, cables of ports included; spec as filled in by check. */
+    struct fabric_size (*size)(const struct fabric_spec *spec, int n_ports);
 
     /* build — add switches, links and the cables of ports (the vertices port_vertex[n_ports], NICs)
      * to topo. nic_Bps, nic_latency_s of topo->node are the cables' rate and latency. */
@@ -23,6 +41,9 @@ struct fabric_kind {
     /* bisection — capacity across the worst equal cut, one direction, by formula. */
     double (*bisection_Bps)(const struct topo *topo);
 
+    /* switch_name — as in topo_vertex_name. */
+    void (*switch_name)(const struct topo *topo, struct vertex vertex, char *text, int size);
+
     const char *source;
 };
 
@@ -31,5 +52,55 @@ extern const int n_fabric_kinds;
 
 /* fabric_find — the row of that name, NULL when there is none. */
 const struct fabric_kind *fabric_find(const char *name);
+
+/* fabric_check — defaults and ranges common to all kinds, then the kind's own check. Returns the row,
+ * NULL after an error. */
+const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
+                                       struct diag_place place);
+
+/* fabric_range — report `value` of the named number unless it is in [min, max]. */
+bool fabric_range(const char *name, double value, double min, double max, struct diag *diag,
+                  struct diag_place place);
+
+/* fabric_check_link — report a rate or latency that no link has. The limits keep every quotient of two
+ * rates, and every sum of latencies, a finite number. */
+bool fabric_check_link(const char *name, double rate_Bps, double latency_s, struct diag *diag,
+                       struct diag_place place);
+
+/* fabric_hash — 64 well-mixed bits for an ECMP choice at one stage of a route. */
+uint64_t fabric_hash(const struct topo *topo, int src, int dst, uint64_t key, int stage);
+
+/* fabric_add_switches — n switches of a stage, numbered from 0; returns the first vertex. */
+int fabric_add_switches(struct topo *topo, int n, int stage, struct arena *perm);
+
+/* links of a port's cable */
+static inline int fabric_port_up(const struct topo *topo, int port)
+{
+    return topo->fabric->first_link + 2 * port;
+}
+static inline int fabric_port_down(const struct topo *topo, int port)
+{
+    return topo->fabric->first_link + 2 * port + 1;
+}
+
+/* fabric_add_port — the cable of the next port. */
+void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struct arena *perm);
+
+/* fabric_ports_bisection_Bps — what half of the ports can send: no fabric has more. */
+double fabric_ports_bisection_Bps(const struct topo *topo);
+
+/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c */
+#define FABRIC_KIND_FUNCTIONS(kind)                                                                \
+    void kind##_check(struct fabric_spec *spec, int n_ports, struct diag *diag,                    \
+                      struct diag_place place);                                                    \
+    struct fabric_size kind##_size(const struct fabric_spec *spec, int n_ports);                   \
+    void kind##_build(struct topo *topo, const int *port_vertex, int n_ports, struct arena *perm); \
+    int kind##_route(const struct topo *topo, int src, int dst, uint64_t key, int *links);         \
+    double kind##_bisection_Bps(const struct topo *topo);                                          \
+    void kind##_switch_name(const struct topo *topo, struct vertex vertex, char *text, int size)
+
+FABRIC_KIND_FUNCTIONS(star);
+FABRIC_KIND_FUNCTIONS(clos);
+FABRIC_KIND_FUNCTIONS(dragonfly);
 
 #endif

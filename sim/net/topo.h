@@ -12,17 +12,28 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
-enum vertex_kind { VERTEX_GPU, VERTEX_HOST, VERTEX_PCIE_SWITCH, VERTEX_NVSWITCH, VERTEX_NIC, VERTEX_SWITCH };
+enum vertex_kind {
+    VERTEX_GPU,
+    VERTEX_HOST,
+    VERTEX_PCIE_SWITCH,
+    VERTEX_NVSWITCH,
+    VERTEX_NIC,
+    VERTEX_SWITCH
+};
 
 /* the tier a link belongs to: what the report names, what --set and what-ifs scale together */
 enum tier { TIER_SCALEUP, TIER_PCIE, TIER_HOST, TIER_NIC, TIER_FABRIC, TIER_GLOBAL, N_TIERS };
-extern const char *const tier_names[N_TIERS]; /* "scale-up", "pcie", "host", "nic", "fabric", "global" */
+extern const char
+    *const tier_names[N_TIERS]; /* "scale-up", "pcie", "host", "nic", "fabric", "global" */
 
 struct vertex {
     enum vertex_kind kind;
-    int32_t index; /* GPU: rank-independent GPU number; host, NIC: number in its node; switch: number in its stage */
-    int32_t owner; /* node number; for switches the stage: 0 leaf/router, 1 spine/aggregation, 2 core */
+    int32_t
+        index; /* GPU: rank-independent GPU number; host, NIC: number in its node; switch: number in its stage */
+    int32_t
+        owner; /* node number; for switches the stage: 0 leaf/router, 1 spine/aggregation, 2 core */
 };
 
 struct link {
@@ -36,43 +47,57 @@ struct link {
 enum scaleup_kind {
     SCALEUP_NONE,   /* GPUs talk over PCIe */
     SCALEUP_SWITCH, /* each GPU has scaleup_Bps up to and down from a non-blocking switch */
-    SCALEUP_MESH    /* direct links; modelled as a switch of the same capacity per GPU, see docs/model.md */
+    SCALEUP_MESH /* direct links; modelled as a switch of the same capacity per GPU, see docs/model.md */
 };
 struct node_spec {
-    int gpus_per_node; /* >= 1 */
-    int nics_per_node; /* >= 0; 0 only when there is one node */
-    int sockets;       /* >= 1; GPUs and NICs are spread over the sockets in order */
+    int gpus_per_node;        /* >= 1 */
+    int nics_per_node;        /* >= 0; 0 only when there is one node */
+    int sockets;              /* >= 1; GPUs and NICs are spread over the sockets in order */
     int gpus_per_pcie_switch; /* >= 1; 1 = each GPU has its own port of the host bridge */
     enum scaleup_kind scaleup;
     double scaleup_Bps, scaleup_latency_s; /* per GPU and direction */
     double pcie_Bps, pcie_latency_s;       /* per x16 slot and direction */
     double socket_Bps, socket_latency_s;   /* between neighbouring sockets, per direction */
-    double nic_Bps, nic_latency_s;         /* NIC port, per direction: the link between NIC and its switch */
-    bool gpudirect; /* NIC reads GPU memory; otherwise data is staged through host memory */
-    bool p2p;       /* GPUs read each other over PCIe; otherwise staged through host memory */
+    double nic_Bps,
+        nic_latency_s; /* NIC port, per direction: the link between NIC and its switch */
+    bool gpudirect;    /* NIC reads GPU memory; otherwise data is staged through host memory */
+    bool p2p;          /* GPUs read each other over PCIe; otherwise staged through host memory */
 };
 
 /* the network between servers; which numbers count depends on the kind (fabric registry) */
 struct fabric_spec {
     const char *kind; /* a name in fabric_kinds */
-    int levels;       /* fat-tree: 2 or 3 */
-    int radix;        /* fat-tree: ports per switch, 0 = chosen to fit */
+    int levels;       /* fat-tree: 2 or 3, 0 = 2 if that fits, else 3 */
+    int radix;        /* fat-tree: ports per switch, 0 = chosen to fit (see clos.c) */
     int hosts_per_leaf, leaves_per_pod, n_pods; /* fat-tree given outright, 0 = from radix */
-    double oversubscription;      /* leaf down/up capacity, >= 1 */
-    double core_oversubscription; /* pod down/up capacity, >= 1 (3 levels) */
-    int ports_per_router, routers_per_group, global_per_router, n_groups; /* dragonfly p, a, h, g; 0 = balanced to fit */
+    double oversubscription;                    /* leaf down/up capacity, >= 1 */
+    double core_oversubscription;               /* pod down/up capacity, >= 1 (3 levels) */
+    int ports_per_router, routers_per_group, global_per_router,
+        n_groups;      /* dragonfly p, a, h, g; 0 = balanced to fit */
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */
     double link_latency_s, global_latency_s;
-    const char *routing; /* "static", "ecmp", "minimal" */
-    const char *wiring;  /* "packed": a node's NICs on one leaf; "rail": NIC k of all nodes together */
-    uint64_t seed;       /* of the ECMP hash */
+    const char
+        *routing;       /* "static": chosen by destination (fat-tree: d-mod-k); "ecmp": seeded hash;
+                            "minimal": the same as "static", all routes here being shortest. NULL = "static" */
+    const char *wiring; /* "packed": a node's NICs on one leaf; "rail": NIC k of all nodes together.
+                            NULL = "packed" */
+    uint64_t seed;      /* of the ECMP hash */
+    double port_Bps;    /* rate of the ports' cables; topo_build copies it from the node */
 };
 
-enum { ROUTE_MAX = 24 }; /* links of the longest route, with room to spare */
+enum { ROUTE_MAX = 24 };     /* links of the longest route, with room to spare */
+enum { TOPO_NAME_MAX = 96 }; /* characters of the longest name, with room to spare */
 
-struct fabric; /* the fabric's own numbering of its links, see fabric.h */
+/* Larger shapes are refused: they are slips of the finger, and would eat the memory. */
+enum { TOPO_MAX_GPUS = 1 << 20, TOPO_MAX_LINKS = 1 << 24 };
 
+struct fabric;      /* the fabric's own numbering of its links, see fabric.h */
+struct node_layout; /* what is plugged in where inside a server, see node.h */
+
+/* Invariants: vertices and links of node i start at i times vertices_per_node and links_per_node,
+ * the fabric's follow; a cable is two links with neighbouring numbers; cables between the same
+ * two vertices have neighbouring numbers. */
 struct topo {
     struct vertex *vertices;
     struct link *links;
@@ -80,7 +105,8 @@ struct topo {
     int cap_vertices, cap_links;
     int n_nodes, n_gpus, n_ports;
     struct node_spec node;
-    int vertices_per_node, links_per_node; /* inside a server; node i starts at i times these */
+    int vertices_per_node, links_per_node; /* inside a server */
+    const struct node_layout *layout;
     struct fabric_spec fabric_spec;
     struct fabric *fabric; /* NULL when there is one node */
 };
@@ -121,12 +147,47 @@ static inline int topo_node_of(const struct topo *topo, int gpu)
 /* topo_path_latency_s — sum over the links. */
 double topo_path_latency_s(const struct topo *topo, const int *links, int n_links);
 
+/* topo_endpoint_vertex — the vertex of an endpoint. */
+int topo_endpoint_vertex(const struct topo *topo, struct endpoint end);
+
+/* topo_port — the fabric's port that NIC `nic` of a node is wired to. */
+int topo_port(const struct topo *topo, int node, int nic);
+
 /* topo_link_name — "node 3 nic 0 -> leaf 1"; written into text[size]. The same names select links
- * in scenarios ("degraded"). topo_vertex_name likewise. */
+ * in scenarios ("degraded"). The second, third ... cable between the same two vertices is
+ * "leaf 3 -> spine 1 #2", "#3" ... topo_vertex_name likewise: "gpu 12" (numbered through all nodes),
+ * "node 1 nvswitch", "node 1 pcie 0", "node 1 host 0", "node 3 nic 0", and switches as their fabric
+ * calls them: "switch", "leaf 1", "spine 2", "core 3", "router 2.5" (group 2, its router 5). */
 void topo_link_name(const struct topo *topo, int link, char *text, int size);
 void topo_vertex_name(const struct topo *topo, int vertex, char *text, int size);
 
 /* topo_find_link — the link of that name, -1 when there is none. O(n_links). */
 int topo_find_link(const struct topo *topo, const char *name);
+int topo_find_vertex(const struct topo *topo, const char *name);
+
+/* what `topo` reports about a network */
+struct topo_summary {
+    int n_gpus, n_nodes, n_nics; /* n_nics: wired to the fabric */
+    int n_switches;              /* of the fabric, n_stage_switches by stage (leaf, spine, core) */
+    int n_stage_switches[3];
+    int radix;            /* cables of the switch that has most */
+    int n_links[N_TIERS]; /* one direction each: a cable counts twice */
+    double
+        bisection_Bps; /* across the worst equal cut of the fabric, or of the node if there is one */
+    double oversubscription; /* what half the ports could send / bisection; 1 = full bisection */
+    int diameter_hops;       /* links of the longest route between two GPUs */
+    double max_latency_s;    /* of the route with the largest, links only */
+    bool sampled;            /* the last two are over a sample of the pairs */
+};
+
+/* topo_summarise — counts, formulas and the longest routes. Routes between all pairs are tried up to
+ * 1,024 GPUs; beyond, from evenly spaced GPUs to all, at most about a million. */
+struct topo_summary topo_summarise(const struct topo *topo);
+
+/* topo_cut_Bps — capacity of all links that lead from a vertex with side[v] true to one without. */
+double topo_cut_Bps(const struct topo *topo, const bool *side);
+
+/* topo_write_dot — the graph for Graphviz: one edge per cable, labelled with its rate. */
+void topo_write_dot(const struct topo *topo, FILE *out);
 
 #endif

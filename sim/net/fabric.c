@@ -1,0 +1,148 @@
+#include "net/fabric.h"
+
+#include "base/must.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FABRIC_KIND_HOOKS(kind)                                                                    \
+    .check = kind##_check, .size = kind##_size, .build = kind##_build, .route = kind##_route,      \
+    .bisection_Bps = kind##_bisection_Bps, .switch_name = kind##_switch_name
+
+const struct fabric_kind fabric_kinds[] = {
+    {
+        .name = "switch",
+        .summary = "one non-blocking switch; with rail wiring all rails share it",
+        FABRIC_KIND_HOOKS(star),
+        .source = "the ideal crossbar that every fabric is compared with",
+    },
+    {
+        .name = "fat-tree",
+        .summary = "folded Clos network of 2 or 3 levels, oversubscribed per level",
+        FABRIC_KIND_HOOKS(clos),
+        .source = "Al-Fares, Loukissas & Vahdat, SIGCOMM 2008; routing: Petrini & Vanneschi, IPPS "
+                  "1997; Zahavi, CCIT report 776, 2010",
+    },
+    {
+        .name = "dragonfly",
+        .summary = "groups of fully meshed routers, joined by global links",
+        FABRIC_KIND_HOOKS(dragonfly),
+        .source = "Kim, Dally, Scott & Abts, ISCA 2008; arrangement: Camarero, Vallejo & Beivide, "
+                  "TACO 11(4), 2014",
+    },
+};
+const int n_fabric_kinds = sizeof fabric_kinds / sizeof fabric_kinds[0];
+
+const struct fabric_kind *fabric_find(const char *name)
+{
+    for (int i = 0; i < n_fabric_kinds; i++) {
+        if (strcmp(fabric_kinds[i].name, name) == 0) return &fabric_kinds[i];
+    }
+    return NULL;
+}
+
+bool fabric_range(const char *name, double value, double min, double max, struct diag *diag,
+                  struct diag_place place)
+{
+    if (value >= min && value <= max) return true;
+    diag_error(diag, place, "%s is %.10g (%.10g to %.10g)", name, value, min, max);
+    return false;
+}
+
+bool fabric_check_link(const char *name, double rate_Bps, double latency_s, struct diag *diag,
+                       struct diag_place place)
+{
+    char text[TOPO_NAME_MAX];
+    snprintf(text, sizeof text, "%s rate in B/s", name);
+    bool ok = fabric_range(text, rate_Bps, 1e-3, 1e18, diag, place);
+    snprintf(text, sizeof text, "%s latency in seconds", name);
+    return fabric_range(text, latency_s, 0, 1e6, diag, place) && ok;
+}
+
+/* Leaves *text as one of the words; the first is the default. */
+static bool check_word(const char **text, const char *const *words, int n, const char *name,
+                       struct diag *diag, struct diag_place place)
+{
+    if (*text == NULL) *text = words[0];
+    for (int i = 0; i < n; i++) {
+        if (strcmp(*text, words[i]) == 0) return true;
+    }
+    const char *nearest = diag_nearest(*text, words, n);
+    diag_error(diag, place, "unknown %s \"%s\" (%s%s)", name, *text,
+               nearest ? "did you mean " : "such as ", nearest ? nearest : words[0]);
+    return false;
+}
+
+static const struct fabric_kind *check_kind(const char *name, struct diag *diag,
+                                            struct diag_place place)
+{
+    const char *names[8];
+    must(n_fabric_kinds <= (int)(sizeof names / sizeof names[0]));
+    for (int i = 0; i < n_fabric_kinds; i++) names[i] = fabric_kinds[i].name;
+    if (!name) {
+        diag_error(diag, place, "no fabric between the nodes (such as \"%s\")", names[0]);
+        return NULL;
+    }
+    if (!check_word(&name, names, n_fabric_kinds, "fabric", diag, place)) return NULL;
+    return fabric_find(name);
+}
+
+const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
+                                       struct diag_place place)
+{
+    static const char *const routings[] = {"static", "ecmp", "minimal"};
+    static const char *const wirings[] = {"packed", "rail"};
+    const struct fabric_kind *kind = check_kind(spec->kind, diag, place);
+    if (!kind) return NULL;
+    if (fpclassify(spec->link_Bps) == FP_ZERO) spec->link_Bps = spec->port_Bps;
+    if (fpclassify(spec->global_Bps) == FP_ZERO) spec->global_Bps = spec->link_Bps;
+    bool ok = fabric_check_link("fabric link", spec->link_Bps, spec->link_latency_s, diag, place);
+    ok &= fabric_check_link("global link", spec->global_Bps, spec->global_latency_s, diag, place);
+    ok &= check_word(&spec->routing, routings, 3, "routing", diag, place);
+    ok &= check_word(&spec->wiring, wirings, 2, "wiring", diag, place);
+    if (!ok) return NULL;
+    int before = diag->n_messages;
+    kind->check(spec, n_ports, diag, place);
+    return diag->n_messages == before ? kind : NULL;
+}
+
+/* One step of a mixer whose every output bit depends on every input bit.
+ * Source: Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t fabric_hash(const struct topo *topo, int src, int dst, uint64_t key, int stage)
+{
+    uint64_t pair = (uint64_t)(uint32_t)src << 32 | (uint32_t)dst;
+    uint64_t h = mix(topo->fabric_spec.seed ^ mix((uint64_t)stage));
+    return mix(mix(h ^ pair) ^ key);
+}
+
+int fabric_add_switches(struct topo *topo, int n, int stage, struct arena *perm)
+{
+    int first = topo->n_vertices;
+    for (int i = 0; i < n; i++) {
+        topo_add_vertex(topo, (struct vertex){VERTEX_SWITCH, i, stage}, perm);
+    }
+    topo->fabric->n_switches += n;
+    return first;
+}
+
+void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struct arena *perm)
+{
+    struct link cable = {.src = nic_vertex, .dst = switch_vertex, .tier = TIER_NIC};
+    cable.capacity_Bps = topo->node.nic_Bps;
+    cable.latency_s = topo->node.nic_latency_s;
+    topo_add_cable(topo, cable, perm);
+}
+
+double fabric_ports_bisection_Bps(const struct topo *topo)
+{
+    return topo->n_ports / 2 * topo->node.nic_Bps;
+}
