@@ -236,8 +236,8 @@ static void check_kind(const struct profile_reader *reader, const struct profile
     if (!stated) return;
     bool right = json_kind(stated) == JSON_TEXT && !strcmp(json_text(stated), kind->name);
     if (right) return;
-    diag_error(reader->diag, json_place(json, stated, reader->perm), "not a %s profile (\"%s\")",
-               kind->name, kind->name);
+    diag_error(reader->diag, json_place(json, stated, reader->perm),
+               "not a %s profile (wanted \"%s\")", kind->name, kind->name);
 }
 
 struct choice_place {
@@ -267,7 +267,7 @@ static bool find_kind(struct choice_place at, const struct json_node *node, enum
 {
     struct arena *perm = at.reader->perm;
     if (json_kind(node) != JSON_TEXT) {
-        diag_error(at.reader->diag, json_place(at.json, node, perm), "%s (a collective)",
+        diag_error(at.reader->diag, json_place(at.json, node, perm), "is %s (wanted a collective)",
                    json_kind_name(json_kind(node)));
         return false;
     }
@@ -287,10 +287,10 @@ static const struct json_node *need(struct choice_place at, const char *key, enu
     if (node && json_kind(node) == kind) return node;
     struct arena *perm = at.reader->perm;
     if (node) {
-        diag_error(at.reader->diag, json_place(at.json, node, perm), "%s (%s)",
+        diag_error(at.reader->diag, json_place(at.json, node, perm), "is %s (wanted %s)",
                    json_kind_name(json_kind(node)), json_kind_name(kind));
     } else {
-        diag_error(at.reader->diag, json_place(at.json, at.row, perm), "\"%s\" is missing (%s)",
+        diag_error(at.reader->diag, json_place(at.json, at.row, perm), "missing key \"%s\" (%s)",
                    key, json_kind_name(kind));
     }
     return NULL;
@@ -324,8 +324,8 @@ static void load_choices(const struct profile_reader *reader, const struct json 
     const struct json_node *list = json_get(object, "choices");
     if (!list) return; /* the base's */
     if (json_kind(list) != JSON_LIST) {
-        diag_error(reader->diag, json_place(json, list, reader->perm), "%s (a list of choices)",
-                   json_kind_name(json_kind(list)));
+        diag_error(reader->diag, json_place(json, list, reader->perm),
+                   "is %s (wanted a list of choices)", json_kind_name(json_kind(list)));
         return;
     }
     int room = 0;
@@ -391,7 +391,7 @@ static void load_file(const struct profile_reader *reader, const struct profile_
         struct chain link = {chain, status.st_dev, status.st_ino};
         load_object(reader, kind, (struct profile_ref){json, root, NULL}, &link, out);
     } else {
-        diag_error(reader->diag, json_place(json, root, reader->perm), "%s (an object)",
+        diag_error(reader->diag, json_place(json, root, reader->perm), "is %s (wanted an object)",
                    json_kind_name(json_kind(root)));
     }
     json_close(json);
@@ -407,7 +407,8 @@ static void load_ref(const struct profile_reader *reader, const struct profile_k
     } else if (json_kind(ref.node) == JSON_OBJECT) {
         load_object(reader, kind, ref, chain, out);
     } else {
-        diag_error(reader->diag, place_of(reader, ref), "%s (the name of a %s, or an object)",
+        diag_error(reader->diag, place_of(reader, ref),
+                   "is %s (wanted the name of a %s, or an object)",
                    json_kind_name(json_kind(ref.node)), kind->name);
     }
 }

@@ -40,7 +40,7 @@ struct nic_profile {
 struct library_profile {
     struct library library;
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
-    double spread; /* relative standard deviation of predicted collective times */
+    double spread;            /* relative standard deviation of predicted collective times */
 };
 
 /* profile_kind — one row per kind of profile; loader, schema, docs and tests read it. */

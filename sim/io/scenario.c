@@ -2,154 +2,16 @@
 
 #include "base/must.h"
 #include "base/rng.h"
+#include "io/keys.h"
 #include "io/layers.h"
 #include "io/profile.h"
-#include "io/rows.h"
 #include "net/fabric.h"
 
 #include <fnmatch.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* What the tables below fill; each struct is one object of the file. */
-struct top_keys {
-    const char *name, *question, *precision, *optimizer;
-    double batch, input_s, contention;
-    int n_gpus, nics_per_node, grad_accumulation;
-};
-struct model_keys {
-    const char *name, *layers;
-    int sequence_length;
-};
-struct fabric_keys {
-    struct fabric_spec spec;
-    int seed;
-};
-struct strategy_keys {
-    const char *kind, *gradient_precision, *algorithm, *protocol;
-    double bucket_cap_B, first_bucket_B, fusion_B, cycle_s;
-    int servers;
-    bool overlap;
-};
-struct measured_keys {
-    double one_gpu_throughput, one_gpu_s, spread;
-    const char *source;
-};
-struct run_keys {
-    const char *fidelity;
-    int iterations, seed;
-    bool fold;
-};
-struct degraded_keys {
-    const char *link;
-    double factor;
-};
-
-static const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
-static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
-static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
-static const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
-static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
-static const char *const wiring_names[] = {"packed", "rail", NULL};
-static const char *const placement_names[] = {"packed", "spread", "random"};
-
-enum { MAX_GPUS = 1000000, MAX_NAMES = 512, NAME_SIZE = TOPO_NAME_MAX };
-
-/* clang-format off */
-static const struct field top_fields[] = {
-    TEXT("name", struct top_keys, name, "", "name in reports; the file's when not given"),
-    TEXT("question", struct top_keys, question, "", "what the scenario is to answer; printed with the result"),
-    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch"),
-    INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job; whole servers when more than one"),
-    CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
-    CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
-    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1024, "1", "micro-batches per step"),
-    INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
-    REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
-    REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile"),
-};
-static const struct field model_fields[] = {
-    TEXT("name", struct model_keys, name, "", "of a built-in model; of the report when layers is given"),
-    TEXT("layers", struct model_keys, layers, "", "CSV file of layers instead of a built-in model"),
-    INT("sequence_length", struct model_keys, sequence_length, 0, 1 << 20, "0", "tokens per sample; 0 = the model's own"),
-};
-static const struct field fabric_fields[] = {
-    TEXT("kind", struct fabric_keys, spec.kind, "fat-tree", "one of the fabrics"),
-    INT("levels", struct fabric_keys, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
-    INT("radix", struct fabric_keys, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
-    INT("hosts_per_leaf", struct fabric_keys, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
-    INT("leaves_per_pod", struct fabric_keys, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
-    INT("pods", struct fabric_keys, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
-    REAL("oversubscription", DIM_NUMBER, struct fabric_keys, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
-    REAL("core_oversubscription", DIM_NUMBER, struct fabric_keys, spec.core_oversubscription, 1, 1000, "1", "capacity of a pod down / up (3 levels)"),
-    INT("ports_per_router", struct fabric_keys, spec.ports_per_router, 0, 4096, "0", "dragonfly p: ports of network cards per router; 0 = chosen to fit"),
-    INT("routers_per_group", struct fabric_keys, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
-    INT("global_per_router", struct fabric_keys, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
-    INT("groups", struct fabric_keys, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
-    REAL("link_bandwidth", DIM_RATE, struct fabric_keys, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
-    REAL("global_bandwidth", DIM_RATE, struct fabric_keys, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
-    REAL("link_latency", DIM_TIME, struct fabric_keys, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
-    REAL("global_latency", DIM_TIME, struct fabric_keys, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
-    CHOICE("routing", struct fabric_keys, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
-    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of all servers together"),
-    INT("seed", struct fabric_keys, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
-};
-static const struct field strategy_fields[] = {
-    TEXT("kind", struct strategy_keys, kind, "ddp", "one of the strategies"),
-    REAL("bucket_cap", DIM_SIZE, struct strategy_keys, bucket_cap_B, 1, 1e15, "25MiB", "ddp: a bucket is sent once it holds this much"),
-    REAL("first_bucket", DIM_SIZE, struct strategy_keys, first_bucket_B, 1, 1e15, "1MiB", "ddp: the same for the first bucket"),
-    REAL("fusion", DIM_SIZE, struct strategy_keys, fusion_B, 1, 1e15, "128MiB", "horovod: size of the fusion buffer"),
-    REAL("cycle", DIM_TIME, struct strategy_keys, cycle_s, 0, 10, "1ms", "horovod: time between looks at what is ready"),
-    INT("servers", struct strategy_keys, servers, 0, MAX_GPUS, "0", "parameter-server: how many; 0 = one per server machine"),
-    BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs"),
-    CHOICE("gradient_precision", struct strategy_keys, gradient_precision, gradient_names, "fp32", "of gradients on the wire"),
-    TEXT("algorithm", struct strategy_keys, algorithm, "", "forced collective algorithm; the library chooses when not given"),
-    TEXT("protocol", struct strategy_keys, protocol, "", "forced protocol; the library chooses when not given"),
-};
-static const struct field measured_fields[] = {
-    REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
-    REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
-    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.03", "relative standard deviation of the measurement"),
-    TEXT("source", struct measured_keys, source, "", "where it was published"),
-};
-static const struct field run_fields[] = {
-    CHOICE("fidelity", struct run_keys, fidelity, fidelity_choices, "fluid", "estimate: closed forms; fluid: shared links; message: every message"),
-    INT("iterations", struct run_keys, iterations, 2, 1000, "4", "steps simulated; the time of one is taken between the last two"),
-    BOOL("fold", struct run_keys, fold, "true", "simulate one of each class of equal ranks"),
-    INT("seed", struct run_keys, seed, 0, INT_MAX, "1", "of random placement"),
-};
-static const struct field degraded_fields[] = {
-    TEXT("link", struct degraded_keys, link, NULL, "name of a link, \"A -> B\", or of both directions, \"A <-> B\"; * stands for any text"),
-    REAL("factor", DIM_FRACTION, struct degraded_keys, factor, 1e-6, 1, NULL, "what is left of its capacity"),
-};
-static const struct field slow_fields[] = {
-    INT("gpu", struct slow_gpu, gpu, 0, MAX_GPUS - 1, NULL, "GPU number, from 0"),
-    REAL("factor", DIM_NUMBER, struct slow_gpu, factor, 1e-3, 1e6, NULL, "its kernels take this many times as long"),
-};
-
-/* the objects of a scenario beside the profiles: key, rows, what a bare text in its place is */
-struct part {
-    const char *key, *text_means, *help;
-    const struct field *fields;
-    int n_fields;
-    bool list;
-};
-static const struct part parts[] = {
-    {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
-    {"fabric", "kind", "The network between servers. Not needed on one server.", fabric_fields, N_OF(fabric_fields), false},
-    {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
-    {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
-    {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
-    {"degraded", NULL, "Links that are slower than they should be.", degraded_fields, N_OF(degraded_fields), true},
-    {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
-};
-/* clang-format on */
-
-/* keys of the top object that top_fields does not read */
-static const char *const top_extra[] = {"model",     "gpu",       "node",     "nic", "fabric",
-                                        "library",   "strategy",  "measured", "run", "degraded",
-                                        "slow_gpus", "placement", "$comment", NULL};
+enum { MAX_NAMES = 512 };
 
 static const char default_library[] = "nccl-2.18";
 
@@ -172,26 +34,48 @@ static struct diag_place place(const struct loader *load, const struct json_node
 
 static void wrong_kind(const struct loader *load, const struct json_node *node, const char *wanted)
 {
-    diag_error(load->diag, place(load, node), "%s (%s)", json_kind_name(json_kind(node)), wanted);
+    diag_error(load->diag, place(load, node), "is %s (wanted %s)", json_kind_name(json_kind(node)),
+               wanted);
 }
 
-/* load_part — one object of the scenario into *out; a bare text is the value of text_member (NULL:
- * an object is needed). Returns the node, NULL when the key is absent. */
-static const struct json_node *load_part(const struct loader *load, const char *key, void *out,
-                                         const char **text_member)
+/* set_text — a bare text stands for an object in which only one key, text_means, is given. */
+static void set_text(const struct loader *load, const struct part *part, const char *text,
+                     void *out)
 {
-    const struct json_node *node = json_get(load->root, key);
-    const struct part *part = parts;
-    while (strcmp(part->key, key) != 0) part++;
-    bool text = node && json_kind(node) == JSON_TEXT && text_member;
+    const struct field *field = part->fields;
+    while (strcmp(field->key, part->text_means) != 0) field++;
+    *(const char **)(void *)((char *)out + field->offset) = text;
+    for (int i = load->log ? load->log->n_uses - part->n_fields : 0;
+         load->log && i < load->log->n_uses; i++) {
+        struct field_use *use = &load->log->uses[i];
+        if (strcmp(use->key, part->text_means) != 0) continue;
+        use->value = text;
+        use->from_default = false;
+    }
+}
+
+/* load_part — one object of the scenario into *out. Returns its node, NULL when it is absent. */
+static const struct json_node *load_part(const struct loader *load, const struct part *part,
+                                         void *out)
+{
+    const struct json_node *node = json_get(load->root, part->key);
+    bool text = node && json_kind(node) == JSON_TEXT && part->text_means;
     if (node && !text && json_kind(node) != JSON_OBJECT) {
-        wrong_kind(load, node, text_member ? "a name or an object" : "an object");
+        wrong_kind(load, node, part->text_means ? "a name or an object" : "an object");
         node = NULL;
     }
-    field_load(part->fields, part->n_fields, NULL, load->json, text ? NULL : node, out, key,
+    field_load(part->fields, part->n_fields, NULL, load->json, text ? NULL : node, out, part->key,
                load->log, load->perm, load->diag);
-    if (text) *text_member = arena_text(load->perm, "%s", json_text(node));
+    if (text) set_text(load, part, arena_text(load->perm, "%s", json_text(node)), out);
     return node;
+}
+
+/* load_element — one object of a list. */
+static void load_element(const struct loader *load, const struct part *part,
+                         const struct json_node *node, void *out)
+{
+    field_load(part->fields, part->n_fields, NULL, load->json, node, out, part->key, load->log,
+               load->perm, load->diag);
 }
 
 static struct profile_reader reader_of(const struct loader *load)
@@ -241,10 +125,11 @@ static void load_layers(const struct loader *load, const struct json_node *node,
 static void load_model(const struct loader *load)
 {
     struct model_keys keys = {.name = "", .layers = ""};
-    const struct json_node *node = load_part(load, "model", &keys, &keys.name);
+    const struct json_node *node = load_part(load, &key_parts[KEYS_MODEL], &keys);
     if (!node) {
         if (!json_get(load->root, "model")) {
-            diag_error(load->diag, place(load, NULL), "\"model\" is missing (a name or an object)");
+            diag_error(load->diag, place(load, NULL),
+                       "missing key \"model\" (a name or an object)");
         }
     } else if (keys.layers[0]) {
         load_layers(load, node, &keys);
@@ -266,7 +151,7 @@ static void check_precision(const struct loader *load, const struct gpu *gpu)
 static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
 {
     if (!json_get(load->root, "gpu")) {
-        diag_error(load->diag, place(load, NULL), "\"gpu\" is missing (a name or an object)");
+        diag_error(load->diag, place(load, NULL), "missing key \"gpu\" (a name or an object)");
         return false;
     }
     struct profile_reader reader = reader_of(load);
@@ -284,7 +169,7 @@ static bool read_node(const struct loader *load, const struct gpu_profile *gpu,
 {
     if (!json_get(load->root, "node") && !gpu->node[0]) {
         diag_error(load->diag, place(load, NULL),
-                   "\"node\" is missing (GPU \"%s\" has no usual server)", gpu->gpu.name);
+                   "missing key \"node\" (GPU \"%s\" has no usual server)", gpu->gpu.name);
         return false;
     }
     struct profile_reader reader = reader_of(load);
@@ -319,7 +204,7 @@ static bool read_nic(const struct loader *load, struct node_profile *node, struc
     if (!json_get(load->root, "nic") && !node->nic[0]) {
         if (!alone) {
             diag_error(load->diag, place(load, NULL),
-                       "\"nic\" is missing (node \"%s\" has no usual one)", node->name);
+                       "missing key \"nic\" (node \"%s\" has no usual one)", node->name);
             return false;
         }
         node->spec.nics_per_node = 0;
@@ -374,7 +259,7 @@ static void load_hardware(const struct loader *load)
 static void load_fabric(const struct loader *load)
 {
     struct fabric_keys keys = {.spec = {.kind = "fat-tree"}};
-    const struct json_node *node = load_part(load, "fabric", &keys, &keys.spec.kind);
+    const struct json_node *node = load_part(load, &key_parts[KEYS_FABRIC], &keys);
     const struct fabric_kind *kind = fabric_find(keys.spec.kind);
     keys.spec.seed = (uint64_t)keys.seed;
     load->in->fabric = keys.spec;
@@ -440,7 +325,7 @@ static void load_strategy(const struct loader *load)
 {
     struct strategy_keys keys = {
         .kind = "ddp", .gradient_precision = "fp32", .algorithm = "", .protocol = ""};
-    const struct json_node *node = load_part(load, "strategy", &keys, &keys.kind);
+    const struct json_node *node = load_part(load, &key_parts[KEYS_STRATEGY], &keys);
     fill_strategy(&load->in->train, &keys);
     if (node && json_kind(node) == JSON_OBJECT) {
         check_forced(load, node, "algorithm", load->in->train.algorithm);
@@ -459,7 +344,7 @@ static void load_strategy(const struct loader *load)
 static void load_measured(const struct loader *load)
 {
     struct measured_keys keys = {0};
-    const struct json_node *node = load_part(load, "measured", &keys, NULL);
+    const struct json_node *node = load_part(load, &key_parts[KEYS_MEASURED], &keys);
     if (!node) return;
     if (keys.one_gpu_throughput > 0 && keys.one_gpu_s > 0) {
         diag_error(load->diag, place(load, node),
@@ -476,7 +361,7 @@ static void load_measured(const struct loader *load)
 static void load_run(struct loader *load)
 {
     struct run_keys keys = {.fidelity = "fluid"};
-    load_part(load, "run", &keys, NULL);
+    load_part(load, &key_parts[KEYS_RUN], &keys);
     load->in->fidelity = (enum fidelity)index_of(keys.fidelity, fidelity_choices);
     load->in->fold = keys.fold && load->in->fidelity != FIDELITY_MESSAGE;
     load->in->train.n_iterations = keys.iterations;
@@ -495,7 +380,7 @@ static void load_run(struct loader *load)
 
 static void load_top(struct loader *load)
 {
-    field_load(top_fields, N_OF(top_fields), top_extra, load->json, load->root, &load->top,
+    field_load(top_fields, n_top_fields, top_other_keys, load->json, load->root, &load->top,
                "scenario", load->log, load->perm, load->diag);
     struct inputs *in = load->in;
     const char *named = load->top.name;
@@ -534,7 +419,7 @@ static int degrade(struct topo *topo, const char *pattern, double factor)
     }
     int n = 0;
     for (int l = 0; l < topo->n_links; l++) {
-        char name[NAME_SIZE];
+        char name[TOPO_NAME_MAX];
         topo_link_name(topo, l, name, sizeof name);
         if (fnmatch(pattern, name, 0) != 0) continue;
         topo->links[l].capacity_Bps *= factor;
@@ -549,7 +434,7 @@ static void unknown_link(const struct loader *load, const struct json_node *node
     int n = topo->n_links < 20000 ? topo->n_links : 20000; /* enough to find a slip of the finger */
     const char **names = arena_new(load->perm, const char *, n);
     for (int l = 0; l < n; l++) {
-        char text[NAME_SIZE];
+        char text[TOPO_NAME_MAX];
         topo_link_name(topo, l, text, sizeof text);
         names[l] = arena_text(load->perm, "%s", text);
     }
@@ -579,8 +464,7 @@ static void degrade_both(const struct loader *load, const struct json_node *link
 static void load_degraded_link(const struct loader *load, const struct json_node *node)
 {
     struct degraded_keys keys = {.link = ""};
-    field_load(degraded_fields, N_OF(degraded_fields), NULL, load->json, node, &keys, "degraded",
-               load->log, load->perm, load->diag);
+    load_element(load, &key_parts[KEYS_DEGRADED], node, &keys);
     if (!diag_ok(load->diag)) return;
     const struct json_node *link = json_get(node, "link");
     if (strstr(keys.link, " <-> ")) {
@@ -605,8 +489,7 @@ static void load_slow_gpus(const struct loader *load)
     struct slow_gpu *slow = arena_new(load->perm, struct slow_gpu, n);
     for (int i = 0; i < n; i++) {
         const struct json_node *node = json_at(list, i);
-        field_load(slow_fields, N_OF(slow_fields), NULL, load->json, node, &slow[i], "slow_gpus",
-                   load->log, load->perm, load->diag);
+        load_element(load, &key_parts[KEYS_SLOW], node, &slow[i]);
         if (slow[i].gpu >= load->in->n_gpus) {
             diag_error(load->diag, place(load, json_get(node, "gpu")),
                        "GPU %d, but they are numbered 0 to %d", slow[i].gpu, load->in->n_gpus - 1);
@@ -636,11 +519,11 @@ static void place_by_name(const struct loader *load, const struct json_node *nod
     bool spread = !strcmp(name, "spread");
     for (int r = 0; r < n; r++) gpu_of[r] = spread ? r % n_nodes * per_node + r / n_nodes : r;
     if (!strcmp(name, "random")) shuffle(gpu_of, n, rng_open(load->seed, "placement", load->perm));
-    for (int i = 0; i < N_OF(placement_names); i++) {
+    for (int i = 0; i < N_PLACEMENTS; i++) {
         if (!strcmp(name, placement_names[i])) return;
     }
-    profile_unknown(load->diag, place(load, node), "placement", name, placement_names,
-                    N_OF(placement_names), load->perm);
+    profile_unknown(load->diag, place(load, node), "placement", name, placement_names, N_PLACEMENTS,
+                    load->perm);
 }
 
 /* place_by_list — element r is the GPU of rank r; each GPU once. */

@@ -5,12 +5,14 @@
 
 #include "base/field.h"
 #include "inputs.h"
+#include "io/schema.h"
 
 struct scenario_options {
     const char *const *sets; /* "/pointer=value", applied in order before loading */
     int n_sets;
-    const char *fidelity;    /* overrides the scenario's; NULL = as written */
-    const char *profile_dir; /* where shipped profiles live: scenarios/ of the source tree or the installed share */
+    const char *fidelity; /* overrides the scenario's; NULL = as written */
+    const char *
+        profile_dir; /* where shipped profiles live: scenarios/ of the source tree or the installed share */
 };
 
 /* scenario_load — NULL when diag got an error. log (may be NULL) collects every value used and whether
@@ -20,10 +22,5 @@ struct inputs *scenario_load(const char *file, const struct scenario_options *op
 struct inputs *scenario_load_text(const char *name, const char *text, size_t length,
                                   const struct scenario_options *options, struct field_log *log,
                                   struct arena *perm, struct diag *diag);
-
-/* scenario_schema — JSON schema of a scenario file, from the tables that the loader reads. */
-void scenario_schema(FILE *out);
-/* scenario_reference — the same as Markdown for docs/scenario.md. */
-void scenario_reference(FILE *out);
 
 #endif

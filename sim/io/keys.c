@@ -1,0 +1,101 @@
+#include "io/keys.h"
+
+#include "io/rows.h"
+
+#include <limits.h>
+
+const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
+static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
+static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
+const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
+static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
+static const char *const wiring_names[] = {"packed", "rail", NULL};
+const char *const placement_names[N_PLACEMENTS] = {"packed", "spread", "random"};
+
+/* clang-format off */
+const struct field top_fields[] = {
+    TEXT("name", struct top_keys, name, "", "name in reports; the file's when not given"),
+    TEXT("question", struct top_keys, question, "", "what the scenario is to answer; printed with the result"),
+    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch"),
+    INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job; whole servers when more than one"),
+    CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
+    CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
+    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1024, "1", "micro-batches per step"),
+    INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
+    REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
+    REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile"),
+};
+const int n_top_fields = N_OF(top_fields);
+static const struct field model_fields[] = {
+    TEXT("name", struct model_keys, name, "", "of a built-in model; of the report when layers is given"),
+    TEXT("layers", struct model_keys, layers, "", "CSV file of layers instead of a built-in model"),
+    INT("sequence_length", struct model_keys, sequence_length, 0, 1 << 20, "0", "tokens per sample; 0 = the model's own"),
+};
+static const struct field fabric_fields[] = {
+    TEXT("kind", struct fabric_keys, spec.kind, "fat-tree", "one of the fabrics"),
+    INT("levels", struct fabric_keys, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
+    INT("radix", struct fabric_keys, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
+    INT("hosts_per_leaf", struct fabric_keys, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
+    INT("leaves_per_pod", struct fabric_keys, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
+    INT("pods", struct fabric_keys, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
+    REAL("oversubscription", DIM_NUMBER, struct fabric_keys, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
+    REAL("core_oversubscription", DIM_NUMBER, struct fabric_keys, spec.core_oversubscription, 1, 1000, "1", "capacity of a pod down / up (3 levels)"),
+    INT("ports_per_router", struct fabric_keys, spec.ports_per_router, 0, 4096, "0", "dragonfly p: ports of network cards per router; 0 = chosen to fit"),
+    INT("routers_per_group", struct fabric_keys, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
+    INT("global_per_router", struct fabric_keys, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
+    INT("groups", struct fabric_keys, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
+    REAL("link_bandwidth", DIM_RATE, struct fabric_keys, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
+    REAL("global_bandwidth", DIM_RATE, struct fabric_keys, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
+    REAL("link_latency", DIM_TIME, struct fabric_keys, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
+    REAL("global_latency", DIM_TIME, struct fabric_keys, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
+    CHOICE("routing", struct fabric_keys, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
+    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of all servers together"),
+    INT("seed", struct fabric_keys, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
+};
+static const struct field strategy_fields[] = {
+    TEXT("kind", struct strategy_keys, kind, "ddp", "one of the strategies"),
+    REAL("bucket_cap", DIM_SIZE, struct strategy_keys, bucket_cap_B, 1, 1e15, "25MiB", "ddp: a bucket is sent once it holds this much"),
+    REAL("first_bucket", DIM_SIZE, struct strategy_keys, first_bucket_B, 1, 1e15, "1MiB", "ddp: the same for the first bucket"),
+    REAL("fusion", DIM_SIZE, struct strategy_keys, fusion_B, 1, 1e15, "128MiB", "horovod: size of the fusion buffer"),
+    REAL("cycle", DIM_TIME, struct strategy_keys, cycle_s, 0, 10, "1ms", "horovod: time between looks at what is ready"),
+    INT("servers", struct strategy_keys, servers, 0, MAX_GPUS, "0", "parameter-server: how many; 0 = one per server machine"),
+    BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs"),
+    CHOICE("gradient_precision", struct strategy_keys, gradient_precision, gradient_names, "fp32", "of gradients on the wire"),
+    TEXT("algorithm", struct strategy_keys, algorithm, "", "forced collective algorithm; the library chooses when not given"),
+    TEXT("protocol", struct strategy_keys, protocol, "", "forced protocol; the library chooses when not given"),
+};
+static const struct field measured_fields[] = {
+    REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
+    REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
+    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.03", "relative standard deviation of the measurement"),
+    TEXT("source", struct measured_keys, source, "", "where it was published"),
+};
+static const struct field run_fields[] = {
+    CHOICE("fidelity", struct run_keys, fidelity, fidelity_choices, "fluid", "estimate: closed forms; fluid: shared links; message: every message"),
+    INT("iterations", struct run_keys, iterations, 2, 1000, "4", "steps simulated; the time of one is taken between the last two"),
+    BOOL("fold", struct run_keys, fold, "true", "simulate one of each class of equal ranks"),
+    INT("seed", struct run_keys, seed, 0, INT_MAX, "1", "of random placement"),
+};
+static const struct field degraded_fields[] = {
+    TEXT("link", struct degraded_keys, link, NULL, "name of a link, \"A -> B\", or of both directions, \"A <-> B\"; * stands for any text"),
+    REAL("factor", DIM_FRACTION, struct degraded_keys, factor, 1e-6, 1, NULL, "what is left of its capacity"),
+};
+static const struct field slow_fields[] = {
+    INT("gpu", struct slow_gpu, gpu, 0, MAX_GPUS - 1, NULL, "GPU number, from 0"),
+    REAL("factor", DIM_NUMBER, struct slow_gpu, factor, 1e-3, 1e6, NULL, "its kernels take this many times as long"),
+};
+
+const struct part key_parts[N_KEYS_PARTS] = {
+    [KEYS_MODEL] = {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
+    [KEYS_FABRIC] = {"fabric", "kind", "The network between servers. Not needed on one server.", fabric_fields, N_OF(fabric_fields), false},
+    [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
+    [KEYS_MEASURED] = {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
+    [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
+    [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be.", degraded_fields, N_OF(degraded_fields), true},
+    [KEYS_SLOW] = {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
+};
+/* clang-format on */
+
+const char *const top_other_keys[] = {"model",     "gpu",       "node",     "nic", "fabric",
+                                      "library",   "strategy",  "measured", "run", "degraded",
+                                      "slow_gpus", "placement", "$comment", NULL};
