@@ -5,7 +5,12 @@
  *
  * Members of a group are 0 .. n_ranks - 1 in order of nodes: `ranks_per_node` neighbours share a
  * node (1 = every member on its own node; n_ranks = all on one). Servers of a parameter server are
- * members n_ranks .. n_ranks + n_servers - 1. */
+ * members n_ranks .. n_ranks + n_servers - 1; server s stands in node s modulo the number of nodes.
+ *
+ * The network of the closed forms: a member has one full-duplex port of bandwidth 1 / intra.beta to
+ * the other members of its node, a node one of 1 / inter.beta to the other nodes, shared by its
+ * members; a message takes alpha and shares the ports it crosses with others under way. Phases and
+ * sends played on that network take cost_s, to rounding for synchronous algorithms. */
 #ifndef COLLECTIVES_COLL_H
 #define COLLECTIVES_COLL_H
 
@@ -62,7 +67,11 @@ struct coll_bundle {
     double bytes;        /* per flow */
 };
 
-/* one message: lane is a FIFO of its source; data is buffer range [first, first + n) out of coll_units() */
+/* one message: lane is a FIFO of its source; data is the range [first_unit, first_unit + n_units) of
+ * the algorithm's units(). Of all_gather and reduce_scatter, unit u is part of block u modulo n_ranks
+ * (block r belongs to member r); of all_to_all, it is sent to member u modulo n_ranks. What arrives
+ * waits in a buffer of its own until a send names its slot (or the end), so a message never
+ * changes data that an earlier send still has to carry. */
 enum { COLL_MAX_DEPS = 3 };
 struct coll_send {
     int dst;
@@ -95,6 +104,7 @@ struct coll_algo {
     int (*n_slots)(const struct coll_req *req); /* counters per member */
     bool (*next)(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out); /* false: lane is done */
     int64_t (*units)(const struct coll_req *req); /* parts the buffer is cut in */
+    bool servers; /* has the n_servers further members */
     const char *source;
 };
 
@@ -110,7 +120,9 @@ int coll_members(const struct coll_algo *algo, const struct coll_req *req);
 /* coll_busbw_factor — busbw = algbw * factor. Source: nccl-tests PERFORMANCE.md. */
 double coll_busbw_factor(enum coll_kind kind, int n_ranks);
 
-/* coll_bytes_sent_B — what one rank must send at least (S 2(n-1)/n for all_reduce, ...). */
+/* coll_bytes_sent_B — what the busiest rank must send at least, without servers: S 2(n-1)/n for
+ * all_reduce, S (n-1)/n for reduce_scatter, all_gather and all_to_all, S for the others; 0 for n = 1.
+ * Source: nccl-tests PERFORMANCE.md, whose busbw is this over the time. */
 double coll_bytes_sent_B(enum coll_kind kind, int n_ranks, double size_B);
 
 #endif

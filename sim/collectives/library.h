@@ -15,7 +15,7 @@ struct lib_choice {
     double efficiency_scaleup, efficiency_pcie, efficiency_net; /* payload / line rate, 0 < e <= 1 */
     double channel_cap_Bps; /* per library channel, INFINITY if none */
     double min_B, max_B;    /* sizes it is allowed for; 0 .. INFINITY */
-    int max_nodes, min_nodes;
+    int max_nodes, min_nodes; /* max_nodes 0: no limit */
 };
 
 struct library {

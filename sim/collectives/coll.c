@@ -1,0 +1,81 @@
+#include "collectives/algos.h"
+
+#include <string.h>
+
+const char *const coll_kind_names[N_COLL_KINDS] = {
+    [COLL_ALLREDUCE] = "all_reduce", [COLL_REDUCE_SCATTER] = "reduce_scatter",
+    [COLL_ALLGATHER] = "all_gather", [COLL_BROADCAST] = "broadcast",
+    [COLL_REDUCE] = "reduce",        [COLL_ALLTOALL] = "all_to_all",
+    [COLL_SENDRECV] = "sendrecv",
+};
+
+#define HOOKS(stem)                                                                                \
+    .fits = stem##_fits, .cost_s = stem##_cost_s, .phase = stem##_phase, .bundle = stem##_bundle,  \
+    .flow = stem##_flow, .n_lanes = stem##_lanes, .n_slots = stem##_slots, .next = stem##_next,    \
+    .units = stem##_units
+
+#define RING   "Patarasuk & Yuan, JPDC 69(2), 2009"
+#define TREE   "Sanders, Speck & Traeff, Parallel Computing 35(12), 2009"
+#define THAKUR "Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005"
+#define CHAIN  "Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007"
+#define SERVER "Li et al., OSDI 2014"
+
+const struct coll_algo coll_algos[] = {
+    {"ring", COLL_ALLREDUCE, HOOKS(ring), .source = RING},
+    {"tree", COLL_ALLREDUCE, HOOKS(tree), .source = TREE},
+    {"recursive-doubling", COLL_ALLREDUCE, HOOKS(doubling), .source = THAKUR},
+    {"halving-doubling", COLL_ALLREDUCE, HOOKS(halving), .source = THAKUR},
+    {"direct", COLL_ALLREDUCE, HOOKS(direct), .source = RING},
+    {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .source = "Jia et al., arXiv 1807.11205"},
+    {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},
+    {"parameter-server", COLL_ALLREDUCE, HOOKS(server), .servers = true, .source = SERVER},
+    {"ring", COLL_REDUCE_SCATTER, HOOKS(ring), .source = RING},
+    {"direct", COLL_REDUCE_SCATTER, HOOKS(direct), .source = RING},
+    {"recursive-halving", COLL_REDUCE_SCATTER, HOOKS(halving), .source = THAKUR},
+    {"ring", COLL_ALLGATHER, HOOKS(ring), .source = RING},
+    {"direct", COLL_ALLGATHER, HOOKS(direct), .source = RING},
+    {"recursive-doubling", COLL_ALLGATHER, HOOKS(halving), .source = THAKUR},
+    {"ring", COLL_BROADCAST, HOOKS(chain), .source = CHAIN},
+    {"binomial", COLL_BROADCAST, HOOKS(binomial), .source = THAKUR},
+    {"ring", COLL_REDUCE, HOOKS(chain), .source = CHAIN},
+    {"binomial", COLL_REDUCE, HOOKS(binomial), .source = THAKUR},
+    {"direct", COLL_ALLTOALL, HOOKS(direct), .source = RING},
+    {"direct", COLL_SENDRECV, HOOKS(sendrecv), .source = "Hockney, Parallel Computing 20(3), 1994"},
+};
+const int n_coll_algos = sizeof coll_algos / sizeof coll_algos[0];
+
+const struct coll_algo *coll_find(enum coll_kind kind, const char *name)
+{
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++)
+        if (algo->kind == kind && strcmp(algo->name, name) == 0) return algo;
+    return NULL;
+}
+
+int coll_members(const struct coll_algo *algo, const struct coll_req *req)
+{
+    return req->n_ranks + (algo->servers ? req->n_servers : 0);
+}
+
+double coll_busbw_factor(enum coll_kind kind, int n_ranks)
+{
+    double share = (n_ranks - 1.0) / n_ranks;
+    switch (kind) {
+    case COLL_ALLREDUCE:
+        return 2 * share;
+    case COLL_REDUCE_SCATTER:
+    case COLL_ALLGATHER:
+    case COLL_ALLTOALL:
+        return share;
+    case COLL_BROADCAST:
+    case COLL_REDUCE:
+    case COLL_SENDRECV:
+    case N_COLL_KINDS:
+        break;
+    }
+    return 1;
+}
+
+double coll_bytes_sent_B(enum coll_kind kind, int n_ranks, double size_B)
+{
+    return n_ranks == 1 ? 0 : coll_busbw_factor(kind, n_ranks) * size_B;
+}

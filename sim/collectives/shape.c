@@ -1,0 +1,144 @@
+#include "collectives/shape.h"
+
+#include "base/must.h"
+
+#include <math.h>
+
+int shape_nodes(const struct coll_req *req)
+{
+    return req->n_ranks / req->ranks_per_node;
+}
+
+int shape_node(const struct coll_req *req, int member)
+{
+    if (member < req->n_ranks) return member / req->ranks_per_node;
+    return (member - req->n_ranks) % shape_nodes(req);
+}
+
+int shape_log2(int n)
+{
+    int doublings = 0;
+    while (n > 1 && (1 << doublings) < n) doublings++;
+    return doublings;
+}
+
+int shape_entry(const struct coll_req *req, int channel)
+{
+    return channel * req->ranks_per_node / req->n_channels;
+}
+
+int shape_exit(const struct coll_req *req, int channel)
+{
+    int m = req->ranks_per_node, entry = shape_entry(req, channel), beside = entry ^ 1;
+    if (beside < m) return beside;
+    return entry == 0 ? m - 1 : entry - 1;
+}
+
+/* whether the exit follows the entry in cyclic order, and so is skipped until the end */
+static bool exit_skipped(int entry, int m)
+{
+    return (entry & 1) == 0 && entry + 1 < m;
+}
+
+int shape_member(const struct coll_req *req, int channel, int position)
+{
+    int m = req->ranks_per_node, node = position / m, j = position - node * m;
+    int entry = shape_entry(req, channel), local = entry + j;
+    if (exit_skipped(entry, m) && j > 0) local = j == m - 1 ? entry + 1 : local + 1;
+    return node * m + (local < m ? local : local - m);
+}
+
+int shape_position(const struct coll_req *req, int channel, int member)
+{
+    int m = req->ranks_per_node, node = member / m, entry = shape_entry(req, channel);
+    int j = member - node * m - entry;
+    if (j < 0) j += m;
+    if (exit_skipped(entry, m) && j > 0) j = j == 1 ? m - 1 : j - 1;
+    return node * m + j;
+}
+
+int shape_rails(const struct coll_req *req)
+{
+    return (req->n_channels + req->ranks_per_node - 1) / req->ranks_per_node;
+}
+
+int shape_rail_channel(const struct coll_req *req, int local, int k)
+{
+    int rails = shape_rails(req);
+    return (local * rails + k) * req->n_channels / (req->ranks_per_node * rails);
+}
+
+int shape_chunks(const struct coll_req *req, double bytes)
+{
+    double chunks = ceil(bytes / req->chunk_B);
+    return chunks < 1 ? 1 : chunks < SHAPE_MAX_CHUNKS ? (int)chunks : SHAPE_MAX_CHUNKS;
+}
+
+double shape_step_s(struct coll_hops hops, struct tier_load load)
+{
+    double intra_s = load.intra_B > 0 ? affine_at(hops.intra, load.intra_B) : 0;
+    double inter_s = load.inter_B > 0 ? affine_at(hops.inter, load.inter_B) : 0;
+    return fmax(intra_s, inter_s);
+}
+
+double shape_drain_s(struct coll_hops hops, struct tier_load load)
+{
+    return fmax(hops.intra.beta_s_per_B * load.intra_B, hops.inter.beta_s_per_B * load.inter_B);
+}
+
+struct coll_phase shape_one_step(struct tier_load load, int n_bundles)
+{
+    bool leaves = load.inter_B > 0;
+    return (struct coll_phase){
+        .n_bundles = n_bundles, .steps = 1, .hops_intra = !leaves, .hops_inter = leaves};
+}
+
+void shape_worst_hops(const struct coll_req *req, int hops, struct coll_phase *out)
+{
+    if (shape_nodes(req) > 1)
+        out->hops_inter += hops;
+    else
+        out->hops_intra += hops;
+}
+
+struct tier_load shape_exchange_load(const struct coll_req *req, int step, struct exchange exchange,
+                                     double bytes)
+{
+    int m = req->ranks_per_node, busiest = 0;
+    bool stays = false;
+    for (int first = 0; first < req->n_ranks; first += m) {
+        int out = 0, in = 0;
+        for (int member = first; member < first + m; member++) {
+            int to = exchange.to(req, step, member), from = exchange.from(req, step, member);
+            bool to_other = to >= 0 && (to < first || to >= first + m);
+            out += to_other;
+            in += from >= 0 && (from < first || from >= first + m);
+            stays |= to >= 0 && !to_other;
+        }
+        if (out > busiest) busiest = out;
+        if (in > busiest) busiest = in;
+    }
+    return (struct tier_load){.intra_B = stays ? bytes : 0, .inter_B = busiest * bytes};
+}
+
+struct fold fold_of(int n_ranks)
+{
+    struct fold fold = {.players = 1};
+    while (fold.players <= n_ranks / 2) {
+        fold.players *= 2;
+        fold.rounds++;
+    }
+    fold.surplus = n_ranks - fold.players;
+    return fold;
+}
+
+int fold_player(struct fold fold, int rank)
+{
+    if (rank >= 2 * fold.surplus) return rank - fold.surplus;
+    return rank % 2 == 1 ? rank / 2 : -1;
+}
+
+int fold_rank(struct fold fold, int player)
+{
+    return player < fold.surplus ? 2 * player + 1 : player + fold.surplus;
+}

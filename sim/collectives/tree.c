@@ -1,0 +1,241 @@
+/* Double binary tree all_reduce: over the nodes stand two trees, each with half the data, built so
+ * that who has two children in the one is a leaf in the other. Chunks are summed on their way up
+ * and go down again at the same time. Inside a node the data goes along a chain of the members;
+ * its head, next to the channel's NIC, is the node's member of the tree.
+ *
+ *   N = 5        0             N = 4      0              3          node 0, m = 3, channel 0:
+ *                 \                        \            /             up, children
+ *                  4                        2          1               |
+ *                 /                        / \        / \              0 - 2 - 1
+ *                2                        1   3      0   2
+ *               / \                        first   second: mirrored
+ *              1   3   second: every number one higher, modulo N
+ *
+ * Node v > 0, b its lowest set bit, hangs from v - b with bit 2b set, or, where the last node is
+ * before that, from v - b: the tree that finds 1 .. N - 1 in order. The top of it hangs from 0.
+ *
+ *   T = 2 ((m - 1) alpha_intra + ceil(log2 N) alpha_inter) + (S + fill) max(egress beta_inter,
+ *       inside beta_intra)      egress = 1, 1.5, 2 for N = 2, 3, >= 4; inside = 2 for m >= 3
+ *
+ * since the busiest node sends S / 2 to its parent and both children in one tree and to its parent
+ * in the other. NCCL's tuner takes floor(log2 N), which is less than the tree's depth where N is no
+ * power of two.
+ * Source: Sanders, Speck & Traeff, Two-tree algorithms for full bandwidth broadcast, reduction and
+ * scan, Parallel Computing 35(12), 2009; over nodes with chains inside, NCCL src/graph/trees.cc. */
+#include "collectives/algos.h"
+#include "collectives/shape.h"
+
+bool tree_fits(const struct coll_req *req)
+{
+    return req->n_ranks >= 1;
+}
+
+/* a node's neighbours in a tree; -1 = none */
+struct branch {
+    int parent, children[2];
+};
+
+/* In the first tree. */
+static struct branch first_tree(int v, int n_nodes)
+{
+    struct branch at = {-1, {-1, -1}};
+    int bit = v & -v;
+    if (v == 0) {
+        if (n_nodes > 1) at.children[0] = 1 << (shape_log2(n_nodes) - 1);
+        return at;
+    }
+    at.parent = (v - bit) | (2 * bit);
+    if (at.parent >= n_nodes) at.parent = v - bit;
+    int below = bit / 2, above = bit / 2;
+    while (above > 0 && v + above >= n_nodes) above /= 2;
+    if (below > 0) at.children[0] = v - below;
+    if (above > 0) at.children[1] = v + above;
+    return at;
+}
+
+/* The second tree is the first with nodes renamed; mirrored when N is even, moved by one when odd,
+ * so that inner nodes (even numbers) become leaves (odd ones). */
+static int renamed(int v, int n_nodes, int shift)
+{
+    if (n_nodes % 2 == 0) return n_nodes - 1 - v;
+    int moved = v + shift;
+    return moved < 0 ? moved + n_nodes : moved < n_nodes ? moved : moved - n_nodes;
+}
+
+static struct branch branch_of(int node, int n_nodes, int tree)
+{
+    if (tree == 0) return first_tree(node, n_nodes);
+    struct branch at = first_tree(renamed(node, n_nodes, -1), n_nodes);
+    if (at.parent >= 0) at.parent = renamed(at.parent, n_nodes, 1);
+    for (int i = 0; i < 2; i++)
+        if (at.children[i] >= 0) at.children[i] = renamed(at.children[i], n_nodes, 1);
+    return at;
+}
+
+/* Streams: one per channel and tree, cut in chunks. */
+static double stream_B(const struct coll_req *req)
+{
+    return req->size_B / (2 * req->n_channels);
+}
+
+static int n_chunks(const struct coll_req *req)
+{
+    return shape_chunks(req, stream_B(req));
+}
+
+static struct coll_phase shape_of(const struct coll_req *req)
+{
+    int intra = 2 * (req->ranks_per_node - 1), inter = 2 * shape_log2(shape_nodes(req));
+    int depth = intra + inter, chunks = n_chunks(req);
+    struct coll_phase phase = {.n_bundles = 2 * req->n_channels,
+                               .steps = depth + chunks - 1,
+                               .hops_intra = intra,
+                               .hops_inter = inter,
+                               .fill_B = (depth - 1) * (stream_B(req) / chunks)};
+    if (req->rendezvous) shape_worst_hops(req, chunks - 1, &phase);
+    return phase;
+}
+
+/* What the busiest member sends inside its node: along each chain the inner members pass data both
+ * up and down, the ends one of the two. */
+static double inside_B(const struct coll_req *req)
+{
+    int m = req->ranks_per_node, most = 0;
+    for (int local = 0; m > 1 && local < m; local++) {
+        int sends = 0;
+        for (int channel = 0; channel < req->n_channels; channel++) {
+            bool end = local == shape_entry(req, channel) || local == shape_exit(req, channel);
+            sends += end ? 1 : 2;
+        }
+        if (sends > most) most = sends;
+    }
+    return most * req->size_B / req->n_channels;
+}
+
+double tree_cost_s(const struct coll_req *req, struct coll_hops hops)
+{
+    static const double egress[] = {0, 0, 1, 1.5, 2}; /* by nodes, in S */
+    int nodes = shape_nodes(req);
+    if (req->n_ranks == 1) return 0;
+    struct coll_phase phase = shape_of(req);
+    struct tier_load load = {.intra_B = inside_B(req),
+                             .inter_B = egress[nodes < 4 ? nodes : 4] * req->size_B};
+    return phase.hops_intra * hops.intra.alpha_s + phase.hops_inter * hops.inter.alpha_s +
+           (1 + phase.fill_B / stream_B(req)) * shape_drain_s(hops, load);
+}
+
+bool tree_phase(const struct coll_req *req, int p, struct coll_phase *out)
+{
+    if (p > 0 || req->n_ranks == 1) return false;
+    *out = shape_of(req);
+    return true;
+}
+
+void tree_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)
+{
+    (void)p;
+    *out = (struct coll_bundle){
+        .n_flows = 2 * ((int64_t)req->n_ranks - 1), .channel = b / 2, .bytes = stream_B(req)};
+}
+
+/* a member's neighbours in a stream: towards the root, along the chain, heads of the children */
+struct station {
+    int up, chain, children[2];
+    int up_slot; /* which of the upper one's counters its sums raise */
+};
+
+/* counters and lanes of a member in a stream */
+enum { FROM_CHAIN, FROM_CHILD, FROM_UP = FROM_CHILD + 2, N_FROM };
+enum { TO_UP, TO_CHAIN, TO_CHILD, N_TO = TO_CHILD + 2 };
+
+static struct station station_of(const struct coll_req *req, int stream, int member)
+{
+    int m = req->ranks_per_node, nodes = shape_nodes(req), channel = stream / 2;
+    int place = shape_position(req, channel, member), node = place / m, j = place % m;
+    struct station at = {.up = -1, .chain = -1, .children = {-1, -1}, .up_slot = FROM_CHAIN};
+    if (j + 1 < m) at.chain = shape_member(req, channel, place + 1);
+    if (j > 0) {
+        at.up = shape_member(req, channel, place - 1);
+        return at;
+    }
+    struct branch branch = branch_of(node, nodes, stream % 2);
+    if (branch.parent >= 0) {
+        at.up = shape_member(req, channel, branch.parent * m);
+        at.up_slot = FROM_CHILD;
+        if (branch_of(branch.parent, nodes, stream % 2).children[1] == node) at.up_slot++;
+    }
+    for (int i = 0; i < 2; i++)
+        if (branch.children[i] >= 0)
+            at.children[i] = shape_member(req, channel, branch.children[i] * m);
+    return at;
+}
+
+/* All members but the stream's root send up; the same pairs turned round are the way down. */
+struct coll_flow tree_flow(const struct coll_req *req, int p, int b, int64_t k)
+{
+    (void)p;
+    int last = req->n_ranks - 1, m = req->ranks_per_node;
+    int root_node = b % 2 == 0 ? 0 : renamed(0, shape_nodes(req), 1);
+    int root = shape_member(req, b / 2, root_node * m);
+    int lower = (int)(k < last ? k : k - last);
+    if (lower >= root) lower++;
+    int upper = station_of(req, b, lower).up;
+    return k < last ? (struct coll_flow){lower, upper} : (struct coll_flow){upper, lower};
+}
+
+int tree_lanes(const struct coll_req *req)
+{
+    return 2 * req->n_channels * N_TO;
+}
+
+int tree_slots(const struct coll_req *req)
+{
+    return 2 * req->n_channels * N_FROM;
+}
+
+int64_t tree_units(const struct coll_req *req)
+{
+    return 2 * (int64_t)req->n_channels * n_chunks(req);
+}
+
+/* A chunk's sum is complete here when it has come from all below. */
+static void wait_for_below(const struct station *at, int first_slot, int count,
+                           struct coll_send *send)
+{
+    int below[] = {[FROM_CHAIN] = at->chain,
+                   [FROM_CHILD] = at->children[0],
+                   [FROM_CHILD + 1] = at->children[1]};
+    for (int from = 0; from < FROM_UP; from++) {
+        if (below[from] < 0) continue;
+        send->deps[send->n_deps].slot = first_slot + from;
+        send->deps[send->n_deps++].count = count;
+    }
+}
+
+bool tree_next(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out)
+{
+    int stream = lane / N_TO, to = lane % N_TO, chunks = n_chunks(req);
+    int first_slot = stream * N_FROM, count = (int)i + 1;
+    if (i >= chunks) return false;
+    struct station at = station_of(req, stream, member);
+    int dst[] = {[TO_UP] = at.up,
+                 [TO_CHAIN] = at.chain,
+                 [TO_CHILD] = at.children[0],
+                 [TO_CHILD + 1] = at.children[1]};
+    if (dst[to] < 0) return false;
+    *out = (struct coll_send){.dst = dst[to],
+                              .channel = stream / 2,
+                              .size_B = stream_B(req) / chunks,
+                              .slot = first_slot + (to == TO_UP ? at.up_slot : FROM_UP),
+                              .first_unit = (int64_t)stream * chunks + i,
+                              .n_units = 1,
+                              .reduce = to == TO_UP};
+    if (to == TO_UP || at.up < 0) {
+        wait_for_below(&at, first_slot, count, out);
+    } else {
+        out->n_deps = 1;
+        out->deps[0].slot = first_slot + FROM_UP;
+        out->deps[0].count = count;
+    }
+    return true;
+}
