@@ -13,7 +13,10 @@
 
 enum { MAX_NAMES = 512 };
 
-static const char default_library[] = "nccl-2.18";
+/* the library of strategies that need a special one; the others' default comes last */
+static const struct {
+    const char *strategy, *library;
+} default_libraries[] = {{"parameter-server", "grpc"}, {NULL, "nccl-2.18"}};
 
 struct loader {
     const struct json *json;
@@ -95,6 +98,12 @@ static void load_model_kind(const struct loader *load, const struct json_node *n
                             const struct model_keys *keys)
 {
     const struct model_kind *kind = model_find(keys->name);
+    if (kind && keys->sequence_length > kind->max_seq_len) {
+        diag_error(load->diag, place(load, json_get(node, "sequence_length")),
+                   "%d is more than the %d tokens that %s takes", keys->sequence_length,
+                   kind->max_seq_len, kind->name);
+        return;
+    }
     if (kind) {
         load->in->model = kind->build(kind, keys->sequence_length, load->perm);
         return;
@@ -237,7 +246,11 @@ static void read_library(const struct loader *load, const struct node_profile *n
 {
     struct profile_reader reader = reader_of(load);
     struct library_profile profile;
-    profile_read_library(&reader, ref_of(load, "library", default_library), &profile);
+    int i = 0;
+    const char *strategy = load->in->train.strategy;
+    while (default_libraries[i].strategy && strcmp(default_libraries[i].strategy, strategy) != 0)
+        i++;
+    profile_read_library(&reader, ref_of(load, "library", default_libraries[i].library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
     load->in->library = profile.library;
     load->in->spread.network = profile.spread;
@@ -286,8 +299,7 @@ static int index_of(const char *name, const char *const *names)
 }
 
 /* check_forced — a forced algorithm or protocol must be one that the library has. */
-static void check_forced(const struct loader *load, const struct json_node *strategy,
-                         const char *key, const char *forced)
+static void check_forced(const struct loader *load, const char *key, const char *forced)
 {
     if (!forced) return;
     const struct library *library = &load->in->library;
@@ -302,6 +314,7 @@ static void check_forced(const struct loader *load, const struct json_node *stra
         if (seen == n) names[n++] = name;
     }
     if (n == 0) return; /* the library itself could not be read */
+    const struct json_node *strategy = json_get(load->root, "strategy");
     profile_unknown(load->diag, place(load, json_get(strategy, key)),
                     arena_text(load->perm, "%s of library \"%s\"", key, library->name), forced,
                     names, n, load->perm);
@@ -327,10 +340,6 @@ static void load_strategy(const struct loader *load)
         .kind = "ddp", .gradient_precision = "fp32", .algorithm = "", .protocol = ""};
     const struct json_node *node = load_part(load, &key_parts[KEYS_STRATEGY], &keys);
     fill_strategy(&load->in->train, &keys);
-    if (node && json_kind(node) == JSON_OBJECT) {
-        check_forced(load, node, "algorithm", load->in->train.algorithm);
-        check_forced(load, node, "protocol", load->in->train.protocol);
-    }
     if (strategy_find(keys.kind)) return;
     const char *names[MAX_NAMES];
     int n = 0;
@@ -569,6 +578,47 @@ static void load_placement(const struct loader *load)
     place_by_list(load, ranks, gpu_of);
 }
 
+/* check_collective — the library must have a row for each collective of the job. Costs do not
+ * matter for that, so hops are free. */
+static void check_collective(const struct loader *load, const struct op *op,
+                             const struct coll_hops *free_hops)
+{
+    const struct inputs *in = load->in;
+    const struct comm *comm = &in->job->comms[op->comm];
+    struct coll_req req = {.kind = op->coll,
+                           .n_ranks = job_group_size(in->job, op->comm),
+                           .ranks_per_node = 1,
+                           .n_channels = 1,
+                           .n_servers = comm->n_servers,
+                           .root = op->root,
+                           .size_B = op->size_B,
+                           .chunk_B = in->library.chunk_B,
+                           .rendezvous = in->library.rendezvous};
+    if (req.n_ranks + req.n_servers < 2) return;
+    int choice = library_choose(&in->library, &req, free_hops, in->train.n_nodes, op->algorithm,
+                                op->protocol);
+    if (choice >= 0) return;
+    char size[32];
+    unit_print(op->size_B, DIM_SIZE, size, sizeof size);
+    diag_error(load->diag, place(load, json_get(load->root, "library")),
+               "library \"%s\" has no %s%s%s of %s for %d ranks and %d servers", in->library.name,
+               op->algorithm ? op->algorithm : "", op->algorithm ? " " : "",
+               coll_kind_names[op->coll], size, req.n_ranks, req.n_servers);
+}
+
+static void check_collectives(const struct loader *load)
+{
+    const struct job *job = load->in->job;
+    const struct coll_hops *free_hops =
+        arena_new(load->perm, struct coll_hops, load->in->library.n_choices);
+    for (int p = 0; p < job->n_programs; p++) {
+        for (int i = 0; i < job->programs[p].n_ops && diag_ok(load->diag); i++) {
+            const struct op *op = &job->programs[p].ops[i];
+            if (op->kind == OP_COLLECTIVE) check_collective(load, op, free_hops);
+        }
+    }
+}
+
 static void build(const struct loader *load)
 {
     struct inputs *in = load->in;
@@ -582,17 +632,20 @@ static void build(const struct loader *load)
     load_placement(load);
     if (!diag_ok(load->diag)) return;
     in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
+    check_collectives(load);
 }
 
 static void load_all(struct loader *load)
 {
     load_top(load);
     load_model(load);
+    load_strategy(load);
     load_hardware(load);
     load_fabric(load);
-    load_strategy(load);
     load_measured(load);
     load_run(load);
+    check_forced(load, "algorithm", load->in->train.algorithm);
+    check_forced(load, "protocol", load->in->train.protocol);
     if (diag_ok(load->diag)) build(load);
 }
 
