@@ -1,9 +1,11 @@
 /* Inputs folded: ranks, groups, flows and links in symmetry classes; collectives as phases of
  * bundles on link classes. Everything that does not depend on time is worked out here, once; the
- * engine only runs it. Without folding every rank, group and link is its own class.
+ * engine only runs it. Without folding every rank, group and link is its own class. Why running
+ * classes is exact stands in fold.h; where flows go, in place.h; what a library chooses, in layout.h.
  *
- * A pattern (communicator, kind, algorithm) is placed once, whatever the sizes of the collectives
- * that use it: loads are flows per bundle, sizes scale. */
+ * Bytes and rates are those of the payload. What the wire carries more is in the loads: one flow at
+ * rate x loads a link of its way with x / efficiency of the library's row on the link's tier, so
+ * capacities stay line rates. */
 #ifndef PLAN_H
 #define PLAN_H
 
@@ -11,43 +13,48 @@
 #include "net/fluid.h"
 
 struct plan_bundle {
-    const struct load *loads; /* on link classes; n = flows of this bundle on one link of the class */
+    /* On link classes and, with in->hbm_per_comm_B, memory of rank classes; n = load of one link of
+     * the class at rate 1 of the bundles of all groups of the class: one activity stands for them. */
+    const struct load *loads;
     int n_loads;
-    double bytes_per_B; /* bytes per flow on the wire for each byte of the collective's size (payload efficiency included) */
-    double cap_Bps;     /* per flow, on the wire */
+    double bytes_per_B; /* bytes per flow for each byte of the collective's size */
+    double cap_Bps;     /* per flow; INFINITY if none */
 };
 
 struct plan_phase {
-    double latency_s;   /* before its bundles start */
-    double fill_B;      /* see coll_phase; on the wire */
+    double latency_s; /* before its bundles start; base latency of the library's row in the first */
+    double fill_B;    /* see coll_phase */
     int first_bundle, n_bundles;
 };
 
 /* a collective of one size on the groups of one class */
 struct plan_coll {
+    int group; /* class of groups */
     const struct coll_algo *algo;
-    const struct lib_choice *row; /* what the library chose: latencies and efficiencies of every send */
     const char *protocol;
+    const struct lib_choice
+        *row; /* what the library chose: latencies and efficiencies of every send */
     struct coll_req req;
-    int first_phase, n_phases;
+    int first_phase, n_phases; /* none when the group has one member */
     double launch_s;
-    double estimate_s;   /* closed form, no contention */
+    double estimate_s; /* closed form, no contention; launch and base latency included */
 };
 
 struct plan_group { /* a class of groups of one communicator */
     int comm;
-    int n_groups;          /* groups in the class */
-    int rep;               /* one of them */
-    const int *classes;    /* rank classes of its members, each once */
+    int n_groups;       /* groups in the class */
+    int rep;            /* one of them */
+    const int *classes; /* rank classes of its members, each once */
     int n_classes;
 };
 
 struct plan_class { /* a class of ranks */
     int program;
     int n_ranks, rep;
-    double slowdown;       /* of kernels, 1 = none */
-    const int *group;      /* [n_comms] class of its group in each communicator, -1 = in none */
-    const int *coll;       /* [n_ops of its program] plan_coll of each collective op, -1 otherwise */
+    double slowdown; /* of kernels, 1 = none */
+    const int
+        *group; /* [n_comms] class of its group in each communicator, -1 = in none, or unused */
+    const int *coll; /* [n_ops of its program] plan_coll of each collective op, -1 otherwise */
 };
 
 struct plan {
@@ -60,9 +67,9 @@ struct plan {
     int n_colls;
     struct plan_phase *phases;
     struct plan_bundle *bundles;
-    double *capacity;   /* [n_resources] link classes, then one HBM per rank class */
-    int *rep_link;      /* [n_resources] a link of the class; -1 for HBM */
-    int *n_links;       /* [n_resources] links in the class */
+    double *capacity; /* [n_resources] link classes, then the memory of each rank class */
+    int *rep_link;    /* [n_resources] a link of the class; -1 for memory */
+    int *n_links;     /* [n_resources] links in the class */
     int n_link_classes, n_resources;
     const char *const *warnings;
     int n_warnings;

@@ -1,0 +1,298 @@
+#include "fold.h"
+
+#include "base/must.h"
+#include "net/symmetry.h"
+
+#include <string.h>
+
+double fold_slowdown(const struct inputs *in, int rank)
+{
+    for (int s = 0; s < in->n_slow; s++) {
+        if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor;
+    }
+    return 1.0;
+}
+
+/* ---- seeds: triples told apart by numbers in order of first appearance ---- */
+
+struct triple {
+    int64_t a, b, c;
+};
+
+struct interner {
+    struct triple *triples; /* [n] */
+    int64_t n, capacity;    /* of slots: a power of two, at least twice n */
+    int64_t *slots;         /* number + 1, 0 = free */
+    struct arena *perm;
+};
+
+static uint64_t hash_of(struct triple t)
+{
+    uint64_t h = (uint64_t)t.a * 0x9e3779b97f4a7c15U;
+    h = (h ^ (h >> 29) ^ (uint64_t)t.b) * 0xbf58476d1ce4e5b9U;
+    h = (h ^ (h >> 32) ^ (uint64_t)t.c) * 0x94d049bb133111ebU;
+    return h ^ (h >> 31);
+}
+
+static int64_t *find_slot(struct interner *interner, struct triple t)
+{
+    uint64_t at = hash_of(t);
+    for (;; at++) {
+        int64_t *slot = &interner->slots[at & (uint64_t)(interner->capacity - 1)];
+        if (*slot == 0) return slot;
+        const struct triple *known = &interner->triples[*slot - 1];
+        if (known->a == t.a && known->b == t.b && known->c == t.c) return slot;
+    }
+}
+
+static void grow(struct interner *interner)
+{
+    interner->capacity = interner->capacity ? 2 * interner->capacity : 1024;
+    interner->triples = arena_grow(interner->perm, struct triple, interner->triples, interner->n,
+                                   interner->capacity / 2);
+    interner->slots = arena_new(interner->perm, int64_t, interner->capacity);
+    for (int64_t i = 0; i < interner->n; i++) *find_slot(interner, interner->triples[i]) = i + 1;
+}
+
+static int64_t intern(struct interner *interner, int64_t a, int64_t b, int64_t c)
+{
+    if (2 * interner->n >= interner->capacity) grow(interner);
+    struct triple t = {a, b, c};
+    int64_t *slot = find_slot(interner, t);
+    if (*slot == 0) {
+        interner->triples[interner->n++] = t;
+        *slot = interner->n;
+    }
+    return *slot;
+}
+
+static int64_t bits_of(double x)
+{
+    int64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* ---- the graph ---- */
+
+/* the first number of a chain of seeds: no intern() returns these */
+enum { SEED_RANK = -1, SEED_LINK = -2, SEED_GROUP = -3 };
+
+struct graph {
+    const struct layout *layout;
+    int n_ranks;
+    int32_t *link_vertex;  /* [topo links] -1 = unused */
+    int32_t *group_vertex; /* [groups] -1 = unused, or alone in its communicator */
+    int n_vertices;
+    int64_t *seed;
+    struct sym_edge *edges;
+    int64_t n_edges;
+    struct interner interner;
+};
+
+static int vertex_of_thing(const struct graph *graph, int thing)
+{
+    int n_links = graph->layout->in->topo->n_links;
+    return thing < n_links ? graph->link_vertex[thing] : thing - n_links;
+}
+
+static bool alone(const struct layout *layout, int comm)
+{
+    return layout->first_group[comm + 1] - layout->first_group[comm] == 1;
+}
+
+static void mark_links(const struct layout *layout, int32_t *used)
+{
+    int n_links = layout->in->topo->n_links;
+    for (int i = 0; i < layout->n_laid; i++) {
+        const struct pattern *pattern = layout->laid[i].pattern;
+        int64_t n = pattern->first[(int64_t)pattern->n_groups * pattern->n_bundles];
+        for (int64_t t = 0; t < n; t++) {
+            int thing = pattern->tallies[t].thing;
+            if (thing < n_links) used[thing] = 0;
+        }
+    }
+}
+
+static int32_t *all_minus_one(int n, struct arena *perm)
+{
+    int32_t *values = arena_new(perm, int32_t, n);
+    for (int i = 0; i < n; i++) values[i] = -1;
+    return values;
+}
+
+static void number_vertices(struct graph *graph, struct arena *perm)
+{
+    const struct layout *layout = graph->layout;
+    const struct topo *topo = layout->in->topo;
+    graph->link_vertex = all_minus_one(topo->n_links, perm);
+    graph->group_vertex = all_minus_one(layout->n_groups, perm);
+    graph->n_vertices = graph->n_ranks;
+    mark_links(layout, graph->link_vertex);
+    for (int l = 0; l < topo->n_links; l++) {
+        if (graph->link_vertex[l] == 0) graph->link_vertex[l] = graph->n_vertices++;
+    }
+    for (int c = 0; c < layout->in->job->n_comms; c++) {
+        if (!layout->comm_used[c] || alone(layout, c)) continue;
+        for (int g = layout->first_group[c]; g < layout->first_group[c + 1]; g++) {
+            graph->group_vertex[g] = graph->n_vertices++;
+        }
+    }
+}
+
+static void seed_vertices(struct graph *graph, struct arena *perm)
+{
+    const struct layout *layout = graph->layout;
+    const struct inputs *in = layout->in;
+    graph->seed = arena_new(perm, int64_t, graph->n_vertices);
+    for (int r = 0; r < graph->n_ranks; r++) {
+        double slowdown = in->n_slow > 0 ? fold_slowdown(in, r) : 1.0;
+        graph->seed[r] =
+            intern(&graph->interner, SEED_RANK, job_role(in->job, r), bits_of(slowdown));
+    }
+    for (int l = 0; l < in->topo->n_links; l++) {
+        const struct link *link = &in->topo->links[l];
+        if (graph->link_vertex[l] < 0) continue;
+        graph->seed[graph->link_vertex[l]] =
+            intern(&graph->interner, SEED_LINK, (int64_t)link->tier, bits_of(link->capacity_Bps));
+    }
+    for (int c = 0; c < in->job->n_comms; c++) {
+        for (int g = layout->first_group[c]; g < layout->first_group[c + 1]; g++) {
+            int v = graph->group_vertex[g];
+            if (v >= 0) graph->seed[v] = intern(&graph->interner, SEED_GROUP, c, 0);
+        }
+    }
+}
+
+static void join(struct graph *graph, int comm, int group, struct sym_edge edge)
+{
+    if (!alone(graph->layout, comm)) {
+        edge.u = graph->group_vertex[group];
+        graph->edges[graph->n_edges++] = edge;
+        return;
+    }
+    graph->seed[edge.v] = intern(&graph->interner, graph->seed[edge.v], edge.label, edge.weight);
+}
+
+static void join_ranks(struct graph *graph)
+{
+    const struct job *job = graph->layout->in->job;
+    for (int c = 0; c < job->n_comms; c++) {
+        if (!graph->layout->comm_used[c]) continue;
+        for (int r = 0; r < graph->n_ranks; r++) {
+            int group = job_group(job, c, r);
+            if (group < 0) continue;
+            join(graph, c, graph->layout->first_group[c] + group,
+                 (struct sym_edge){.v = r, .label = c, .weight = 1});
+        }
+    }
+}
+
+/* Latencies of a group's phases are part of its seed: they are sums along ways, which counts of flows
+ * do not tell. */
+static void seed_latencies(struct graph *graph, const struct laid *laid, int turn, int label)
+{
+    int v = graph->group_vertex[laid->groups[turn]];
+    if (v < 0) return;
+    const struct pattern *pattern = laid->pattern;
+    int n = pattern->n_phases * N_HOP_KINDS;
+    const double *wire_s = pattern->wire_s + (int64_t)turn * n;
+    for (int i = 0; i < n; i++) {
+        graph->seed[v] = intern(&graph->interner, graph->seed[v], label, bits_of(wire_s[i]));
+    }
+}
+
+/* Bundles of all patterns are numbered through, after the communicators: labels of edges. */
+static void join_things(struct graph *graph)
+{
+    int label = graph->layout->in->job->n_comms;
+    for (int i = 0; i < graph->layout->n_laid; i++) {
+        const struct laid *laid = &graph->layout->laid[i];
+        const struct pattern *pattern = laid->pattern;
+        int comm = graph->layout->shapes[laid->shape].comm;
+        for (int turn = 0; turn < pattern->n_groups; turn++) {
+            seed_latencies(graph, laid, turn, label);
+            for (int b = 0; b < pattern->n_bundles; b++) {
+                int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+                for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+                    join(graph, comm, laid->groups[turn],
+                         (struct sym_edge){.v = vertex_of_thing(graph, pattern->tallies[t].thing),
+                                           .label = label + b,
+                                           .weight = pattern->tallies[t].n_flows});
+                }
+            }
+        }
+        label += pattern->n_bundles + 1;
+    }
+}
+
+static int64_t most_edges(const struct layout *layout)
+{
+    const struct job *job = layout->in->job;
+    int64_t n = (int64_t)job->n_ranks * job->n_comms;
+    for (int i = 0; i < layout->n_laid; i++) {
+        const struct pattern *pattern = layout->laid[i].pattern;
+        if (alone(layout, layout->shapes[layout->laid[i].shape].comm)) continue;
+        n += pattern->first[(int64_t)pattern->n_groups * pattern->n_bundles];
+    }
+    return n;
+}
+
+/* ---- classes ---- */
+
+/* Numbers of one kind of vertex, by first appearance; returns how many. */
+static int renumber(const int32_t *class_of, int n_classes, const int32_t *vertex, int n,
+                    int32_t *out, struct arena scratch)
+{
+    int32_t *number = all_minus_one(n_classes, &scratch);
+    int n_numbers = 0;
+    for (int i = 0; i < n; i++) {
+        int v = vertex ? vertex[i] : i;
+        out[i] = -1;
+        if (v < 0) continue;
+        if (number[class_of[v]] < 0) number[class_of[v]] = n_numbers++;
+        out[i] = number[class_of[v]];
+    }
+    return n_numbers;
+}
+
+/* Groups alone in their communicator have no vertex; each is a class of its own. */
+static void number_lone_groups(struct fold *fold, const struct layout *layout)
+{
+    for (int c = 0; c < layout->in->job->n_comms; c++) {
+        if (!layout->comm_used[c] || !alone(layout, c)) continue;
+        fold->group_class[layout->first_group[c]] = fold->n_group_classes++;
+    }
+}
+
+struct fold *fold_layout(const struct layout *layout, bool together, struct arena *perm)
+{
+    const struct inputs *in = layout->in;
+    struct graph graph = {
+        .layout = layout, .n_ranks = in->job->n_ranks, .interner = {.perm = perm}};
+    number_vertices(&graph, perm);
+    int32_t *class_of = arena_new(perm, int32_t, graph.n_vertices);
+    int n_classes = graph.n_vertices;
+    if (together) {
+        graph.edges = arena_new(perm, struct sym_edge, most_edges(layout));
+        seed_vertices(&graph, perm);
+        join_ranks(&graph);
+        join_things(&graph);
+        n_classes = symmetry_refine(graph.seed, graph.n_vertices, graph.edges, graph.n_edges,
+                                    class_of, *perm);
+    } else {
+        for (int v = 0; v < n_classes; v++) class_of[v] = v;
+    }
+    struct fold *fold = arena_new(perm, struct fold, 1);
+    fold->rank_class = arena_new(perm, int32_t, graph.n_ranks);
+    fold->link_class = arena_new(perm, int32_t, in->topo->n_links);
+    fold->group_class = arena_new(perm, int32_t, layout->n_groups);
+    fold->n_rank_classes =
+        renumber(class_of, n_classes, NULL, graph.n_ranks, fold->rank_class, *perm);
+    fold->n_link_classes = renumber(class_of, n_classes, graph.link_vertex, in->topo->n_links,
+                                    fold->link_class, *perm);
+    fold->n_group_classes = renumber(class_of, n_classes, graph.group_vertex, layout->n_groups,
+                                     fold->group_class, *perm);
+    number_lone_groups(fold, layout);
+    return fold;
+}

@@ -1,0 +1,172 @@
+#include "pattern.h"
+
+#include "base/must.h"
+
+#include <math.h>
+
+/* bundles with bytes this close (relative) are parts of one movement */
+#define SAME_BYTES 1e-9
+
+static bool equal_bytes(double a_B, double b_B)
+{
+    return fabs(a_B - b_B) <= SAME_BYTES * a_B;
+}
+
+static int node_of(const struct coll_req *req, int member)
+{
+    int n_nodes = req->n_ranks / req->ranks_per_node;
+    if (member < req->n_ranks) return member / req->ranks_per_node;
+    return (member - req->n_ranks) % n_nodes;
+}
+
+/* Most flows that leave one node, or one member inside its node, in bundles of phase p with
+ * `bytes` per flow. */
+static int busiest_port(const struct pattern *pattern, int p, const struct coll_phase *phase,
+                        double bytes, struct arena scratch)
+{
+    const struct coll_algo *algo = pattern->algo;
+    const struct coll_req *req = &pattern->req;
+    int32_t *inside = arena_new(&scratch, int32_t, coll_members(algo, req));
+    int32_t *outside = arena_new(&scratch, int32_t, req->n_ranks);
+    int32_t most = 1;
+    for (int b = 0; b < phase->n_bundles; b++) {
+        struct coll_bundle bundle;
+        algo->bundle(req, p, b, &bundle);
+        if (!equal_bytes(bytes, bundle.bytes)) continue;
+        for (int64_t k = 0; k < bundle.n_flows; k++) {
+            struct coll_flow flow = algo->flow(req, p, b, k);
+            int node = node_of(req, flow.src);
+            bool leaves = node != node_of(req, flow.dst);
+            int32_t n = leaves ? ++outside[node] : ++inside[flow.src];
+            if (n > most) most = n;
+        }
+    }
+    return most;
+}
+
+static void share_channels(struct pattern *pattern, int p, const struct coll_phase *phase,
+                           struct arena scratch)
+{
+    double *share = pattern->cap_share + pattern->phase_bundle[p];
+    double *bytes = arena_new(&scratch, double, phase->n_bundles);
+    for (int b = 0; b < phase->n_bundles; b++) {
+        struct coll_bundle bundle;
+        pattern->algo->bundle(&pattern->req, p, b, &bundle);
+        bytes[b] = bundle.bytes;
+        int like = 0;
+        while (!equal_bytes(bytes[like], bytes[b])) like++;
+        share[b] =
+            like < b ? share[like] : 1.0 / busiest_port(pattern, p, phase, bytes[b], scratch);
+    }
+}
+
+struct pattern *pattern_new(const struct coll_algo *algo, const struct coll_req *req,
+                            struct arena *perm)
+{
+    struct pattern *pattern = arena_new(perm, struct pattern, 1);
+    *pattern = (struct pattern){.algo = algo, .req = *req};
+    struct coll_phase phase;
+    while (algo->phase(req, pattern->n_phases, &phase)) pattern->n_phases++;
+    pattern->phase_bundle = arena_new(perm, int, pattern->n_phases + 1);
+    for (int p = 0; algo->phase(req, p, &phase); p++) {
+        pattern->n_bundles += phase.n_bundles;
+        pattern->phase_bundle[p + 1] = pattern->n_bundles;
+    }
+    pattern->cap_share = arena_new(perm, double, pattern->n_bundles);
+    for (int p = 0; algo->phase(req, p, &phase); p++) share_channels(pattern, p, &phase, *perm);
+    return pattern;
+}
+
+void pattern_open(struct pattern *pattern, int n_groups, struct arena *perm)
+{
+    pattern->n_groups = n_groups;
+    pattern->first = arena_new(perm, int64_t, (int64_t)n_groups * pattern->n_bundles + 1);
+    int64_t n_wires = (int64_t)n_groups * pattern->n_phases * N_HOP_KINDS;
+    pattern->wire_s = arena_new(perm, double, n_wires);
+    for (int64_t w = 0; w < n_wires; w++) pattern->wire_s[w] = -1.0;
+}
+
+bool pattern_same(const struct pattern *pattern, const struct coll_algo *algo,
+                  const struct coll_req *req)
+{
+    if (pattern->algo != algo || pattern->req.root != req->root) return false;
+    struct coll_phase phase;
+    for (int p = 0; p < pattern->n_phases; p++) {
+        int n = pattern->phase_bundle[p + 1] - pattern->phase_bundle[p];
+        if (!algo->phase(req, p, &phase) || phase.n_bundles != n) return false;
+        for (int b = 0; b < n; b++) {
+            struct coll_bundle ours, theirs;
+            algo->bundle(&pattern->req, p, b, &ours);
+            algo->bundle(req, p, b, &theirs);
+            if (ours.n_flows != theirs.n_flows || ours.channel != theirs.channel) return false;
+        }
+    }
+    return !algo->phase(req, pattern->n_phases, &phase);
+}
+
+/* ---- laying ---- */
+
+struct laying {
+    struct pattern *pattern;
+    const struct place *place;
+    struct lay_scratch scratch;
+    int n_touched;
+    bool count_memory;
+};
+
+static void count(struct laying *laying, int thing)
+{
+    if (laying->scratch.count[thing]++ == 0) laying->scratch.touched[laying->n_touched++] = thing;
+}
+
+static void lay_flow(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
+{
+    const struct topo *topo = laying->place->in->topo;
+    int links[ROUTE_MAX];
+    int n = place_route(laying->place, flow, channel, links);
+    for (int l = 0; l < n; l++) count(laying, links[l]);
+    bool from_rank = flow.src < laying->place->n_ranks;
+    if (laying->count_memory && from_rank)
+        count(laying, topo->n_links + laying->place->ranks[flow.src]);
+    enum hop_kind kind = place_hop_kind(topo, links, n);
+    wire_s[kind] = fmax(wire_s[kind], topo_path_latency_s(topo, links, n));
+}
+
+/* The counters of a bundle become tallies, and are zero again. */
+static void store(struct laying *laying, int64_t cell, struct arena *perm)
+{
+    struct pattern *pattern = laying->pattern;
+    int64_t at = pattern->first[cell];
+    if (at + laying->n_touched > pattern->cap_tallies) {
+        int64_t capacity = 2 * (at + laying->n_touched);
+        if (pattern->n_groups == 1) capacity = (at + laying->n_touched) * pattern->n_bundles;
+        pattern->tallies = arena_grow(perm, struct tally, pattern->tallies, at, capacity);
+        pattern->cap_tallies = capacity;
+    }
+    for (int t = 0; t < laying->n_touched; t++) {
+        int thing = laying->scratch.touched[t];
+        pattern->tallies[at + t] = (struct tally){thing, laying->scratch.count[thing]};
+        laying->scratch.count[thing] = 0;
+    }
+    pattern->first[cell + 1] = at + laying->n_touched;
+    laying->n_touched = 0;
+}
+
+void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
+                 struct lay_scratch scratch, struct arena *perm)
+{
+    struct laying laying = {pattern, place, scratch, 0, count_memory};
+    const struct coll_algo *algo = pattern->algo;
+    for (int p = 0; p < pattern->n_phases; p++) {
+        double *wire_s = pattern->wire_s + ((int64_t)i * pattern->n_phases + p) * N_HOP_KINDS;
+        int first = pattern->phase_bundle[p];
+        for (int b = 0; b < pattern->phase_bundle[p + 1] - first; b++) {
+            struct coll_bundle bundle;
+            algo->bundle(&pattern->req, p, b, &bundle);
+            for (int64_t k = 0; k < bundle.n_flows; k++) {
+                lay_flow(&laying, algo->flow(&pattern->req, p, b, k), bundle.channel, wire_s);
+            }
+            store(&laying, (int64_t)i * pattern->n_bundles + first + b, perm);
+        }
+    }
+}

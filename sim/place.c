@@ -1,0 +1,298 @@
+#include "place.h"
+
+#include "base/must.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- members ---- */
+
+bool place_ordered(enum coll_kind kind)
+{
+    return kind != COLL_SENDRECV;
+}
+
+struct seat {
+    int gpu, rank;
+};
+
+static int by_gpu(const void *a, const void *b)
+{
+    const struct seat *x = a;
+    const struct seat *y = b;
+    return (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+static void seat_members(struct place *place, bool ordered, struct arena *perm)
+{
+    struct arena scratch = *perm;
+    struct seat *seats = arena_new(&scratch, struct seat, place->n_ranks);
+    bool in_order = true;
+    for (int i = 0; i < place->n_ranks; i++) {
+        int rank = job_member(place->in->job, place->comm, place->group, i);
+        seats[i] = (struct seat){place->in->gpu_of[rank], rank};
+        in_order = in_order && (i == 0 || seats[i - 1].gpu < seats[i].gpu);
+    }
+    if (ordered && !in_order) qsort(seats, (size_t)place->n_ranks, sizeof *seats, by_gpu);
+    for (int i = 0; i < place->n_ranks; i++) {
+        place->ranks[i] = seats[i].rank;
+        place->gpus[i] = seats[i].gpu;
+    }
+}
+
+static int gcd(int a, int b)
+{
+    while (b != 0) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void count_nodes(struct place *place)
+{
+    const struct topo *topo = place->in->topo;
+    place->even = true;
+    int first = 0;
+    int members = 0; /* of the node before */
+    for (int i = 1; i <= place->n_ranks; i++) {
+        int node = topo_node_of(topo, place->gpus[first]);
+        if (i < place->n_ranks && topo_node_of(topo, place->gpus[i]) == node) continue;
+        place->even = place->even && (members == 0 || members == i - first);
+        members = i - first;
+        place->ranks_per_node = gcd(place->ranks_per_node, members);
+        place->nodes[place->n_nodes++] = node;
+        first = i;
+    }
+}
+
+/* Channels leave a node by the NICs that are nearest to its members, in the members' order. */
+static void find_rails(struct place *place)
+{
+    place->n_channels = 1;
+    if (place->n_nodes == 1) return;
+    place->n_channels = 0;
+    for (int i = 0; i < place->ranks_per_node; i++) {
+        int nic = topo_nic_of(place->in->topo, place->gpus[i]);
+        bool known = false;
+        for (int c = 0; c < place->n_channels; c++) known = known || place->rails[c] == nic;
+        if (known) continue;
+        place->rails[place->n_channels] = nic;
+        place->rail_member[place->n_channels++] = i;
+    }
+}
+
+struct place *place_group(const struct inputs *in, int comm, int group, bool ordered,
+                          struct arena *perm)
+{
+    struct place *place = arena_new(perm, struct place, 1);
+    int n = job_group_size(in->job, comm);
+    *place = (struct place){.in = in,
+                            .comm = comm,
+                            .group = group,
+                            .n_ranks = n,
+                            .n_servers = in->job->comms[comm].n_servers,
+                            .ranks = arena_new(perm, int, n),
+                            .gpus = arena_new(perm, int, n),
+                            .nodes = arena_new(perm, int, n),
+                            .rails = arena_new(perm, int, in->topo->node.gpus_per_node),
+                            .rail_member = arena_new(perm, int, in->topo->node.gpus_per_node)};
+    seat_members(place, ordered, perm);
+    count_nodes(place);
+    find_rails(place);
+    return place;
+}
+
+int place_root(const struct place *place, int root)
+{
+    if (root < 0 || place->n_servers > 0) return root;
+    int rank = job_member(place->in->job, place->comm, place->group, root);
+    int member = 0;
+    while (place->ranks[member] != rank) member++;
+    return member;
+}
+
+/* ---- ways ---- */
+
+static struct endpoint endpoint_of(const struct place *place, int member)
+{
+    if (member < place->n_ranks) return (struct endpoint){VERTEX_GPU, place->gpus[member]};
+    int server = member - place->n_ranks;
+    int sockets = place->in->topo->node.sockets;
+    int node = place->nodes[server % place->n_nodes];
+    int socket = server / place->n_nodes % sockets;
+    return (struct endpoint){VERTEX_HOST, node * sockets + socket};
+}
+
+/* Finalizer of SplitMix64: every input bit reaches every output bit.
+ * Source: Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014. */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15U;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+}
+
+static uint64_t connection_key(const struct place *place, struct coll_flow flow, int channel)
+{
+    uint64_t owner = (uint64_t)(uint32_t)place->comm << 32 | (uint32_t)place->group;
+    uint64_t ends = (uint64_t)(uint32_t)flow.src << 32 | (uint32_t)flow.dst;
+    return mix(mix(mix(owner) ^ (uint32_t)channel) ^ ends);
+}
+
+int place_route(const struct place *place, struct coll_flow flow, int channel, int *links)
+{
+    int rail = place->n_channels > 1 ? place->rails[channel % place->n_channels] : -1;
+    return topo_route(place->in->topo, endpoint_of(place, flow.src), endpoint_of(place, flow.dst),
+                      rail, connection_key(place, flow, channel), links);
+}
+
+enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links)
+{
+    enum hop_kind kind = HOP_SCALEUP;
+    for (int l = 0; l < n_links; l++) {
+        switch (topo->links[links[l]].tier) {
+        case TIER_SCALEUP:
+            break;
+        case TIER_PCIE:
+        case TIER_HOST:
+            kind = HOP_PCIE;
+            break;
+        case TIER_NIC:
+        case TIER_FABRIC:
+        case TIER_GLOBAL:
+        case N_TIERS:
+            return HOP_NET;
+        }
+    }
+    return kind;
+}
+
+double place_hop_latency_s(const struct lib_choice *row, enum hop_kind kind)
+{
+    switch (kind) {
+    case HOP_SCALEUP:
+        return row->scaleup_latency_s;
+    case HOP_PCIE:
+        return row->pcie_latency_s;
+    case HOP_NET:
+    case N_HOP_KINDS:
+        break;
+    }
+    return row->net_latency_s;
+}
+
+double place_efficiency(const struct lib_choice *row, enum tier tier)
+{
+    switch (tier) {
+    case TIER_SCALEUP:
+        return row->efficiency_scaleup;
+    case TIER_PCIE:
+    case TIER_HOST:
+        return row->efficiency_pcie;
+    case TIER_NIC:
+    case TIER_FABRIC:
+    case TIER_GLOBAL:
+    case N_TIERS:
+        break;
+    }
+    return row->efficiency_net;
+}
+
+/* ---- what neighbours see ---- */
+
+static struct reach no_reach(void)
+{
+    struct reach reach = {.kind = HOP_SCALEUP};
+    for (int t = 0; t < N_TIERS; t++) reach.slowest_Bps[t] = reach.best_Bps[t] = INFINITY;
+    return reach;
+}
+
+static void extend_reach(struct reach *reach, const struct topo *topo, const int *links, int n)
+{
+    if (n == 0) return;
+    double narrow_Bps[N_TIERS];
+    double narrowest_Bps = INFINITY;
+    for (int t = 0; t < N_TIERS; t++) narrow_Bps[t] = INFINITY;
+    for (int l = 0; l < n; l++) {
+        const struct link *link = &topo->links[links[l]];
+        narrow_Bps[link->tier] = fmin(narrow_Bps[link->tier], link->capacity_Bps);
+        narrowest_Bps = fmin(narrowest_Bps, link->capacity_Bps);
+    }
+    bool best = !reach->used || narrowest_Bps > reach->best_narrowest_Bps;
+    if (best) reach->best_narrowest_Bps = narrowest_Bps;
+    for (int t = 0; t < N_TIERS; t++) {
+        reach->slowest_Bps[t] = fmin(reach->slowest_Bps[t], narrow_Bps[t]);
+        if (best) reach->best_Bps[t] = narrow_Bps[t];
+    }
+    enum hop_kind kind = place_hop_kind(topo, links, n);
+    if (!reach->used || kind > reach->kind) reach->kind = kind;
+    reach->latency_s = fmax(reach->latency_s, topo_path_latency_s(topo, links, n));
+    reach->used = true;
+}
+
+static void extend_reaches(struct reaches *reaches, const struct place *place,
+                           struct coll_flow flow, int channel)
+{
+    int links[ROUTE_MAX];
+    int n = place_route(place, flow, channel, links);
+    const struct topo *topo = place->in->topo;
+    bool crosses = place_hop_kind(topo, links, n) == HOP_NET;
+    extend_reach(crosses ? &reaches->inter : &reaches->intra, topo, links, n);
+}
+
+/* Blocks of ranks_per_node members start at equal places of their nodes, so the owner of a rail in
+ * one block stands at the same place in the next. */
+static void reach_between_blocks(struct reaches *reaches, const struct place *place)
+{
+    int step = place->ranks_per_node;
+    for (int i = 0; i < place->n_ranks; i += step) {
+        int next = (i + step) % place->n_ranks;
+        for (int c = 0; c < place->n_channels; c++) {
+            int owner = place->rail_member[c];
+            extend_reaches(reaches, place, (struct coll_flow){i + owner, next + owner}, c);
+        }
+    }
+}
+
+struct reaches place_reaches(const struct place *place)
+{
+    struct reaches reaches = {no_reach(), no_reach(), place->n_channels};
+    for (int i = 1; i < place->n_ranks; i++) {
+        if (i % place->ranks_per_node == 0) continue;
+        extend_reaches(&reaches, place, (struct coll_flow){i - 1, i}, 0);
+    }
+    if (place->n_nodes > 1) reach_between_blocks(&reaches, place);
+    for (int s = 0; s < place->n_servers && s < place->n_nodes; s++) {
+        int server = place->n_ranks + s;
+        for (int i = 0; i < place->n_ranks; i += place->ranks_per_node) {
+            extend_reaches(&reaches, place, (struct coll_flow){i, server}, 0);
+        }
+    }
+    return reaches;
+}
+
+static struct affine hop_of(const struct reach *reach, int n_channels,
+                            const struct library *library, const struct lib_choice *row, bool best)
+{
+    if (!reach->used) return (struct affine){0.0, 0.0};
+    double rate_Bps = row->channel_cap_Bps * library->n_channels;
+    for (int t = 0; t < N_TIERS; t++) {
+        double narrow_Bps = best ? reach->best_Bps[t] : reach->slowest_Bps[t];
+        rate_Bps = fmin(rate_Bps, n_channels * narrow_Bps * place_efficiency(row, (enum tier)t));
+    }
+    must(isfinite(rate_Bps));
+    return (struct affine){reach->latency_s + place_hop_latency_s(row, reach->kind),
+                           1.0 / rate_Bps};
+}
+
+struct coll_hops place_hops(const struct reaches *reaches, const struct library *library,
+                            const struct lib_choice *row, bool best)
+{
+    return (struct coll_hops){
+        .intra = hop_of(&reaches->intra, 1, library, row, best),
+        .inter = hop_of(&reaches->inter, reaches->n_channels, library, row, best),
+    };
+}

@@ -1,0 +1,431 @@
+#include "plan.h"
+
+#include "base/must.h"
+#include "fold.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Beyond this many classes folding has not helped: runs are as slow as without it. */
+enum { MANY_CLASSES = 4096 };
+
+/* loads of one pattern under one row of the library on one class of groups */
+struct ready {
+    int laid;
+    const struct lib_choice *row;
+    const struct plan_bundle *bundles; /* [n_bundles] */
+    int next;                          /* the class's next, -1 = none */
+};
+
+struct planner {
+    struct plan *plan;
+    const struct inputs *in;
+    const struct layout *layout;
+    const struct fold *fold;
+    struct arena *perm;
+    struct arena *scratch;
+    int32_t *members;      /* groups, by class */
+    int32_t *first_member; /* [n_groups + 1] into members */
+    double *sum;           /* [n_resources] zero between two uses */
+    int32_t *touched;
+    struct ready *ready;
+    int n_ready, cap_ready;
+    int *first_ready; /* [n_groups] */
+    int *coll_of;     /* [n_groups * n_uses] -1 = not yet made */
+    int cap_colls, n_phases, cap_phases, n_bundles, cap_bundles;
+};
+
+/* ---- resources, classes, groups ---- */
+
+static void make_resources(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    const struct fold *fold = planner->fold;
+    const struct topo *topo = planner->in->topo;
+    plan->n_link_classes = fold->n_link_classes;
+    plan->n_resources = fold->n_link_classes + fold->n_rank_classes;
+    plan->capacity = arena_new(planner->perm, double, plan->n_resources);
+    plan->rep_link = arena_new(planner->perm, int, plan->n_resources);
+    plan->n_links = arena_new(planner->perm, int, plan->n_resources);
+    for (int l = 0; l < topo->n_links; l++) {
+        int c = fold->link_class[l];
+        if (c < 0) continue;
+        if (plan->n_links[c]++ == 0) plan->rep_link[c] = l;
+        plan->capacity[c] = topo->links[l].capacity_Bps;
+    }
+    double hbm_Bps = planner->in->gpu.hbm_Bps * planner->in->gpu.hbm_frac;
+    must(hbm_Bps > 0.0 || planner->in->hbm_per_comm_B <= 0.0);
+    for (int r = plan->n_link_classes; r < plan->n_resources; r++) {
+        plan->rep_link[r] = -1;
+        plan->capacity[r] = hbm_Bps > 0.0 ? hbm_Bps : 1.0; /* not known: nothing loads it */
+    }
+}
+
+static void make_classes(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    const struct job *job = planner->in->job;
+    plan->n_classes = planner->fold->n_rank_classes;
+    plan->classes = arena_new(planner->perm, struct plan_class, plan->n_classes);
+    for (int r = 0; r < job->n_ranks; r++) {
+        struct plan_class *class = &plan->classes[planner->fold->rank_class[r]];
+        if (class->n_ranks++ > 0) continue;
+        class->rep = r;
+        class->program = job_role(job, r);
+        class->slowdown = fold_slowdown(planner->in, r);
+    }
+}
+
+static void collect_member_classes(struct planner *planner, struct plan_group *group)
+{
+    const struct job *job = planner->in->job;
+    struct arena scratch = *planner->scratch;
+    bool *seen = arena_new(&scratch, bool, planner->plan->n_classes);
+    int size = job_group_size(job, group->comm);
+    int *classes = arena_new(&scratch, int, size);
+    for (int i = 0; i < size; i++) {
+        int c = planner->fold->rank_class[job_member(job, group->comm, group->rep, i)];
+        if (!seen[c]) classes[group->n_classes++] = c;
+        seen[c] = true;
+    }
+    int *kept = arena_new(planner->perm, int, group->n_classes);
+    memcpy(kept, classes, (size_t)group->n_classes * sizeof *kept);
+    group->classes = kept;
+}
+
+static void make_groups(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    const struct layout *layout = planner->layout;
+    const int32_t *class_of = planner->fold->group_class;
+    plan->n_groups = planner->fold->n_group_classes;
+    plan->groups = arena_new(planner->perm, struct plan_group, plan->n_groups);
+    int comm = 0;
+    for (int g = 0; g < layout->n_groups; g++) {
+        while (g >= layout->first_group[comm + 1]) comm++;
+        if (class_of[g] < 0) continue;
+        struct plan_group *group = &plan->groups[class_of[g]];
+        if (group->n_groups++ > 0) continue;
+        group->comm = comm;
+        group->rep = g - layout->first_group[comm];
+        collect_member_classes(planner, group);
+    }
+}
+
+/* Groups by class, for sums over all of a class. */
+static void list_members(struct planner *planner)
+{
+    const struct plan *plan = planner->plan;
+    const int32_t *class_of = planner->fold->group_class;
+    int n = planner->layout->n_groups;
+    planner->members = arena_new(planner->scratch, int32_t, n);
+    planner->first_member = arena_new(planner->scratch, int32_t, plan->n_groups + 1);
+    int32_t *at = arena_new(planner->scratch, int32_t, plan->n_groups);
+    for (int c = 0; c < plan->n_groups; c++) {
+        at[c] = planner->first_member[c];
+        planner->first_member[c + 1] = at[c] + plan->groups[c].n_groups;
+    }
+    for (int g = 0; g < n; g++) {
+        if (class_of[g] >= 0) planner->members[at[class_of[g]]++] = g;
+    }
+}
+
+/* ---- loads ---- */
+
+static int resource_of(const struct planner *planner, int thing)
+{
+    int n_links = planner->in->topo->n_links;
+    if (thing < n_links) return planner->fold->link_class[thing];
+    return planner->plan->n_link_classes + planner->fold->rank_class[thing - n_links];
+}
+
+/* What one flow of payload takes of one thing of the class, over how many things it is spread. */
+static double load_factor(const struct planner *planner, int resource, const struct lib_choice *row)
+{
+    const struct plan *plan = planner->plan;
+    if (resource < plan->n_link_classes) {
+        enum tier tier = planner->in->topo->links[plan->rep_link[resource]].tier;
+        return 1.0 / (place_efficiency(row, tier) * plan->n_links[resource]);
+    }
+    int rank_class = resource - plan->n_link_classes;
+    return planner->in->hbm_per_comm_B / plan->classes[rank_class].n_ranks;
+}
+
+static void sum_loads(struct planner *planner, const struct laid *laid, int group_class, int b,
+                      const struct lib_choice *row, struct plan_bundle *out)
+{
+    const struct pattern *pattern = laid->pattern;
+    const struct layout *layout = planner->layout;
+    int first_group = layout->first_group[planner->plan->groups[group_class].comm];
+    int n = 0;
+    for (int m = planner->first_member[group_class]; m < planner->first_member[group_class + 1];
+         m++) {
+        int turn = laid->turn[planner->members[m] - first_group];
+        must(turn >= 0);
+        int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+        for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            int resource = resource_of(planner, pattern->tallies[t].thing);
+            if (planner->sum[resource] <= 0.0) planner->touched[n++] = resource;
+            planner->sum[resource] += pattern->tallies[t].n_flows;
+        }
+    }
+    struct load *loads = arena_new(planner->perm, struct load, n);
+    for (int i = 0; i < n; i++) {
+        int resource = planner->touched[i];
+        double flows = planner->sum[resource];
+        loads[i] = (struct load){resource, flows * load_factor(planner, resource, row)};
+        planner->sum[resource] = 0.0;
+    }
+    out->loads = loads;
+    out->n_loads = n;
+}
+
+static const struct plan_bundle *find_ready(struct planner *planner, int group_class,
+                                            const struct choice *choice)
+{
+    for (int i = planner->first_ready[group_class]; i >= 0; i = planner->ready[i].next) {
+        const struct ready *ready = &planner->ready[i];
+        if (ready->laid == choice->pattern && ready->row == choice->row) return ready->bundles;
+    }
+    const struct laid *laid = &planner->layout->laid[choice->pattern];
+    int n = laid->pattern->n_bundles;
+    struct plan_bundle *bundles = arena_new(planner->scratch, struct plan_bundle, n);
+    double channels_Bps = choice->row->channel_cap_Bps * planner->in->library.n_channels;
+    for (int b = 0; b < n; b++) {
+        sum_loads(planner, laid, group_class, b, choice->row, &bundles[b]);
+        bundles[b].cap_Bps = channels_Bps * laid->pattern->cap_share[b];
+    }
+    if (planner->n_ready == planner->cap_ready) {
+        planner->cap_ready = 2 * planner->cap_ready + 16;
+        planner->ready = arena_grow(planner->scratch, struct ready, planner->ready,
+                                    planner->n_ready, planner->cap_ready);
+    }
+    planner->ready[planner->n_ready] =
+        (struct ready){choice->pattern, choice->row, bundles, planner->first_ready[group_class]};
+    planner->first_ready[group_class] = planner->n_ready++;
+    return bundles;
+}
+
+/* ---- collectives ---- */
+
+/* alpha of both kinds of hops; one that no flow makes stands for the other */
+struct alphas {
+    double intra_s, inter_s;
+};
+
+static struct alphas alphas_of(const double *wire_s, const struct lib_choice *row)
+{
+    double alpha_s[N_HOP_KINDS];
+    for (int k = 0; k < N_HOP_KINDS; k++) {
+        alpha_s[k] =
+            wire_s[k] < 0.0 ? -1.0 : wire_s[k] + place_hop_latency_s(row, (enum hop_kind)k);
+    }
+    double intra_s = fmax(alpha_s[HOP_SCALEUP], alpha_s[HOP_PCIE]);
+    double inter_s = alpha_s[HOP_NET];
+    double other_s = fmax(0.0, fmax(intra_s, inter_s));
+    return (struct alphas){intra_s < 0.0 ? other_s : intra_s, inter_s < 0.0 ? other_s : inter_s};
+}
+
+static void add_phases(struct planner *planner, struct plan_coll *coll, const struct choice *choice,
+                       const double *wire_s)
+{
+    struct plan *plan = planner->plan;
+    const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
+    const struct plan_bundle *ready = find_ready(planner, coll->group, choice);
+    must(planner->n_phases + pattern->n_phases <= planner->cap_phases);
+    must(planner->n_bundles + pattern->n_bundles <= planner->cap_bundles);
+    for (int p = 0; p < pattern->n_phases; p++) {
+        struct coll_phase phase;
+        bool exists = coll->algo->phase(&coll->req, p, &phase);
+        must(exists);
+        struct alphas alphas = alphas_of(wire_s + (int64_t)p * N_HOP_KINDS, coll->row);
+        plan->phases[planner->n_phases++] = (struct plan_phase){
+            .latency_s = phase.hops_intra * alphas.intra_s + phase.hops_inter * alphas.inter_s +
+                         (p == 0 ? coll->row->base_latency_s : 0.0),
+            .fill_B = phase.fill_B,
+            .first_bundle = planner->n_bundles,
+            .n_bundles = phase.n_bundles};
+        for (int b = 0; b < phase.n_bundles; b++) {
+            struct coll_bundle bundle;
+            coll->algo->bundle(&coll->req, p, b, &bundle);
+            struct plan_bundle *out = &plan->bundles[planner->n_bundles++];
+            *out = ready[pattern->phase_bundle[p] + b];
+            out->bytes_per_B = bundle.bytes / coll->req.size_B;
+        }
+    }
+    coll->n_phases = pattern->n_phases;
+}
+
+/* The closed form with the alphas that the flows meet: the longest of each kind in any phase. */
+static double estimate_s(const struct planner *planner, const struct plan_coll *coll,
+                         const struct choice *choice, int shape, const double *wire_s)
+{
+    const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
+    double longest_s[N_HOP_KINDS] = {-1.0, -1.0, -1.0};
+    for (int p = 0; p < pattern->n_phases; p++) {
+        for (int k = 0; k < N_HOP_KINDS; k++) {
+            longest_s[k] = fmax(longest_s[k], wire_s[(int64_t)p * N_HOP_KINDS + k]);
+        }
+    }
+    struct alphas alphas = alphas_of(longest_s, coll->row);
+    struct coll_hops hops = place_hops(&planner->layout->shapes[shape].reaches,
+                                       &planner->in->library, coll->row, false);
+    hops.intra.alpha_s = alphas.intra_s;
+    hops.inter.alpha_s = alphas.inter_s;
+    return coll->launch_s + coll->row->base_latency_s + coll->algo->cost_s(&coll->req, hops);
+}
+
+static int add_coll(struct planner *planner, int use, int group_class)
+{
+    struct plan *plan = planner->plan;
+    const struct layout *layout = planner->layout;
+    const struct plan_group *group = &plan->groups[group_class];
+    int rep = layout->first_group[group->comm] + group->rep;
+    const struct choice *choice = layout_choice(layout, use, rep);
+    must(plan->n_colls < planner->cap_colls);
+    struct plan_coll *coll = &plan->colls[plan->n_colls];
+    *coll = (struct plan_coll){.group = group_class,
+                               .algo = choice->algo,
+                               .protocol = choice->row->protocol,
+                               .row = choice->row,
+                               .req = choice->req,
+                               .first_phase = planner->n_phases};
+    if (choice->pattern >= 0) {
+        const struct laid *laid = &layout->laid[choice->pattern];
+        int64_t turn = laid->turn[group->rep];
+        const double *wire_s = laid->pattern->wire_s + turn * laid->pattern->n_phases * N_HOP_KINDS;
+        coll->launch_s = planner->in->library.launch_s;
+        add_phases(planner, coll, choice, wire_s);
+        coll->estimate_s = estimate_s(planner, coll, choice, laid->shape, wire_s);
+    }
+    return plan->n_colls++;
+}
+
+static int group_class_of(const struct planner *planner, int comm, int rank)
+{
+    int group = job_group(planner->in->job, comm, rank);
+    if (group < 0) return -1;
+    return planner->fold->group_class[planner->layout->first_group[comm] + group];
+}
+
+/* Classes of one program in the same groups (ranks of one ring, unfolded) share their lists. */
+static void find_groups(struct planner *planner, int class_number)
+{
+    struct plan_class *class = &planner->plan->classes[class_number];
+    int n_comms = planner->in->job->n_comms;
+    struct arena mark = *planner->perm;
+    int *group = arena_new(planner->perm, int, n_comms);
+    for (int c = 0; c < n_comms; c++) group[c] = group_class_of(planner, c, class->rep);
+    class->group = group;
+    if (class_number == 0) return;
+    const struct plan_class *before = class - 1;
+    if (before->program != class->program) return;
+    if (memcmp(before->group, group, (size_t)n_comms * sizeof *group) != 0) return;
+    *planner->perm = mark;
+    class->group = before->group;
+    class->coll = before->coll;
+}
+
+/* How much a class's program can ask for; sizes the arrays before they are filled. */
+static void count_colls(struct planner *planner)
+{
+    const struct layout *layout = planner->layout;
+    for (int u = 0; u < layout->n_uses; u++) {
+        for (int g = 0; g < planner->plan->n_groups; g++) {
+            const struct plan_group *group = &planner->plan->groups[g];
+            if (group->comm != layout->uses[u].comm) continue;
+            const struct choice *choice =
+                layout_choice(layout, u, layout->first_group[group->comm] + group->rep);
+            planner->cap_colls++;
+            if (choice->pattern < 0) continue;
+            planner->cap_phases += layout->laid[choice->pattern].pattern->n_phases;
+            planner->cap_bundles += layout->laid[choice->pattern].pattern->n_bundles;
+        }
+    }
+}
+
+static void find_colls(struct planner *planner, struct plan_class *class)
+{
+    const struct program *program = &planner->in->job->programs[class->program];
+    int n_uses = planner->layout->n_uses;
+    int *coll = arena_new(planner->perm, int, program->n_ops);
+    for (int o = 0; o < program->n_ops; o++) {
+        int use = planner->layout->use_of[class->program][o];
+        coll[o] = -1;
+        if (use < 0) continue;
+        int group = class->group[program->ops[o].comm];
+        must(group >= 0);
+        int *known = &planner->coll_of[(int64_t)group * n_uses + use];
+        if (*known < 0) *known = add_coll(planner, use, group);
+        coll[o] = *known;
+    }
+    class->coll = coll;
+}
+
+static void make_colls(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    count_colls(planner);
+    plan->colls = arena_new(planner->perm, struct plan_coll, planner->cap_colls);
+    plan->phases = arena_new(planner->perm, struct plan_phase, planner->cap_phases);
+    plan->bundles = arena_new(planner->perm, struct plan_bundle, planner->cap_bundles);
+    planner->sum = arena_new(planner->scratch, double, plan->n_resources);
+    planner->touched = arena_new(planner->scratch, int32_t, plan->n_resources);
+    planner->first_ready = arena_new(planner->scratch, int, plan->n_groups);
+    for (int g = 0; g < plan->n_groups; g++) planner->first_ready[g] = -1;
+    int64_t n = (int64_t)plan->n_groups * planner->layout->n_uses;
+    planner->coll_of = arena_new(planner->scratch, int, n);
+    for (int64_t i = 0; i < n; i++) planner->coll_of[i] = -1;
+    for (int c = 0; c < plan->n_classes; c++) {
+        find_groups(planner, c);
+        if (!plan->classes[c].coll) find_colls(planner, &plan->classes[c]);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void warn_shattered(const struct plan *plan, struct layout *layout, struct arena *perm)
+{
+    int n = plan->n_classes + plan->n_groups;
+    if (!plan->in->fold || n <= MANY_CLASSES) return;
+    layout_warn(
+        layout,
+        arena_text(perm,
+                   "little symmetry: %d ranks fold into %d classes, %d of groups; the run is "
+                   "exact but slow",
+                   plan->in->job->n_ranks, plan->n_classes, plan->n_groups),
+        perm);
+}
+
+/* The upper half of the arena's address space, for what is not kept: the lower goes on growing. */
+static struct arena upper_half(const struct arena *perm)
+{
+    size_t half_B = (size_t)(perm->end - perm->at) / 2 / 16 * 16;
+    return (struct arena){perm->at + half_B, perm->end};
+}
+
+struct plan *plan_build(const struct inputs *in, struct arena *perm)
+{
+    struct arena scratch = upper_half(perm);
+    struct layout *layout = layout_build(in, &scratch);
+    struct planner planner = {.plan = arena_new(perm, struct plan, 1),
+                              .in = in,
+                              .layout = layout,
+                              .fold = fold_layout(layout, in->fold, &scratch),
+                              .perm = perm,
+                              .scratch = &scratch};
+    planner.plan->in = in;
+    make_resources(&planner);
+    make_classes(&planner);
+    make_groups(&planner);
+    list_members(&planner);
+    make_colls(&planner);
+    warn_shattered(planner.plan, layout, &scratch);
+    planner.plan->n_warnings = layout->n_warnings;
+    const char **warnings = arena_new(perm, const char *, layout->n_warnings);
+    for (int w = 0; w < layout->n_warnings; w++) {
+        warnings[w] = arena_text(perm, "%s", layout->warnings[w]);
+    }
+    planner.plan->warnings = warnings;
+    return planner.plan;
+}
