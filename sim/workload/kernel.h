@@ -1,6 +1,10 @@
 /* How long one layer takes on one GPU: FLOP/(peak e_f) and bytes/(bandwidth e_b), added for unfused
  * kernels, the larger for fused ones, plus a floor per kernel. Efficiencies are smooth and monotone:
- * e(x) = x / (x + x_half) of the peak fraction; a bigger op is never predicted faster. */
+ * e(x) = x / (x + x_half) of the peak fraction; a bigger op is never predicted faster.
+ *
+ * With that e, x / (peak e(x)) = (x + x_half) / peak: a straight line in x, so a half-size acts as a
+ * start-up cost of each kernel. The floor per kernel is the other one; a fit that sees whole steps
+ * only cannot tell them apart. */
 #ifndef WORKLOAD_KERNEL_H
 #define WORKLOAD_KERNEL_H
 
@@ -13,10 +17,10 @@ double dtype_B(enum dtype dtype); /* bytes of an activation element in that mode
 /* a GPU profile from scenarios/hardware */
 struct gpu {
     const char *name, *source;
-    double peak_flops[N_DTYPES]; /* dense matrix peak; 0 = does not have it */
-    double matrix_frac[N_DTYPES];  /* reachable share of the peak for a large op, (0, 1] */
-    double vector_flops;         /* fp32 non-matrix peak */
-    double half_flop;            /* FLOP at which half of matrix_frac is reached */
+    double peak_flops[N_DTYPES];  /* dense matrix peak; 0 = does not have it */
+    double matrix_frac[N_DTYPES]; /* reachable share of the peak for a large op, (0, 1] */
+    double vector_flops;          /* fp32 non-matrix peak */
+    double half_flop;             /* FLOP at which half of matrix_frac is reached */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;
     double kernel_floor_s; /* shortest kernel */
@@ -30,10 +34,13 @@ struct kernel_time {
 };
 
 /* kernel_forward, kernel_backward — a layer at `batch` samples. backward: input and weight gradients. */
-struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *model, int layer, double batch, enum dtype dtype);
-struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer, double batch, enum dtype dtype);
+struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *model, int layer,
+                                  double batch, enum dtype dtype);
+struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer,
+                                   double batch, enum dtype dtype);
 
 /* kernel_optimizer — update of n parameters: reads and writes `bytes_per_parameter`. */
-struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters, double bytes_per_parameter);
+struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
+                                    double bytes_per_parameter);
 
 #endif

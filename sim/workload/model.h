@@ -1,23 +1,39 @@
 /* A model is a list of layers in forward order, with its parameter tensors in the order the
- * framework registers them. Built in (model_kinds) or read from a CSV of layers. */
+ * framework registers them. Built in (model_kinds) or read from a CSV of layers.
+ *
+ * Names follow torchvision and HuggingFace, with two notes: torchvision's resnet50 is
+ * "resnet50-v1.5" here ("resnet50" is the paper's, with the stride in the first 1x1 convolution,
+ * as TensorFlow's benchmarks have it), and "inception-v3" has no auxiliary head, since TensorFlow's
+ * benchmarks train without it ("inception-v3-aux" is torchvision's default). */
 #ifndef WORKLOAD_MODEL_H
 #define WORKLOAD_MODEL_H
 
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum layer_kind { LAYER_CONV, LAYER_LINEAR, LAYER_NORM, LAYER_ELEMENTWISE, LAYER_POOL, LAYER_EMBEDDING, LAYER_ATTENTION, LAYER_LOSS };
+enum layer_kind {
+    LAYER_CONV,
+    LAYER_LINEAR,
+    LAYER_NORM,
+    LAYER_ELEMENTWISE,
+    LAYER_POOL,
+    LAYER_EMBEDDING,
+    LAYER_ATTENTION,
+    LAYER_LOSS
+};
 
 struct layer {
     const char *name;
     enum layer_kind kind;
-    double flop;          /* forward, per sample (2 per multiply-add), >= 0 */
-    double read_elements, written_elements; /* activations moved forward, per sample (parameters not counted) */
+    double flop; /* forward, per sample (2 per multiply-add), >= 0 */
+    double read_elements,
+        written_elements; /* activations moved forward, per sample (parameters not counted) */
     double kept_elements; /* activations kept for backward, per sample */
     int32_t first_tensor, n_tensors; /* its parameters in model.tensors */
-    int32_t n_kernels;    /* GPU kernels forward; backward launches twice as many */
-    bool fused;           /* memory and arithmetic overlap (max) instead of adding */
+    int32_t n_kernels;               /* GPU kernels forward; backward launches twice as many */
+    bool fused;                      /* memory and arithmetic overlap (max) instead of adding */
 };
 struct tensor {
     const char *name;
@@ -26,7 +42,7 @@ struct tensor {
 };
 struct model {
     const char *name, *source;
-    const char *sample; /* "image", "sequence": what a batch counts */
+    const char *sample;       /* "image", "sequence": what a batch counts */
     double tokens_per_sample; /* 1 for images; sequence length for text */
     struct layer *layers;
     int n_layers;
@@ -36,9 +52,12 @@ struct model {
 
 struct model_kind {
     const char *name; /* "resnet50", "bert-large", ... */
-    struct model *(*build)(const struct model_kind *kind, int seq_len, struct arena *perm); /* seq_len 0 = the kind's default */
+    struct model *(*build)(const struct model_kind *kind, int seq_len,
+                           struct arena *perm); /* seq_len 0 = the kind's default */
     int sizes[8];         /* numbers its builder reads (layers, hidden, heads, ...) */
     int64_t n_parameters; /* the published count: tests compare it with the tensors' sum */
+    double gmac; /* published forward multiply-adds of one sample, 1e9; 0 = none published */
+    int default_seq_len, max_seq_len; /* 0 = samples have no length (images) */
     const char *source;
 };
 extern const struct model_kind model_kinds[];
@@ -46,6 +65,18 @@ extern const int n_model_kinds;
 const struct model_kind *model_find(const char *name);
 
 int64_t model_n_parameters(const struct model *model);
-double model_flop_per_sample(const struct model *model); /* forward */
+
+/* layer_is_matrix — its arithmetic runs on the matrix units: convolution, linear, attention product. */
+bool layer_is_matrix(enum layer_kind kind);
+
+/* model_flop_per_sample — forward FLOP of the matrix layers alone: what published counts, and so
+ * MFU, are made of (additions, normalisation and activation functions are left out). */
+double model_flop_per_sample(const struct model *model);
+
+/* model_kept_elements — activations of one sample that forward keeps for backward. */
+double model_kept_elements(const struct model *model);
+
+/* model_check — crash (must) when the tensors are not each in exactly one layer. */
+void model_check(const struct model *model);
 
 #endif

@@ -22,21 +22,29 @@ enum op_kind {
 };
 
 /* what the time is for: the rows of the report */
-enum op_part { PART_FORWARD, PART_BACKWARD, PART_OPTIMIZER, PART_LAUNCH, PART_COMMUNICATION, PART_INPUT, N_PARTS };
+enum op_part {
+    PART_FORWARD,
+    PART_BACKWARD,
+    PART_OPTIMIZER,
+    PART_LAUNCH,
+    PART_COMMUNICATION,
+    PART_INPUT,
+    N_PARTS
+};
 
 struct op {
     enum op_kind kind;
     enum op_part part;
-    int32_t stream;      /* 0 .. program.n_streams - 1 */
-    const char *name;    /* for the trace */
-    double work_s;       /* host, kernel: time when alone on a GPU of speed 1, >= 0 */
-    double hbm_B;        /* kernel: memory traffic, for contention with communication; >= 0 */
-    int32_t comm;        /* collective: communicator */
+    int32_t stream;   /* 0 .. program.n_streams - 1 */
+    const char *name; /* for the trace */
+    double work_s;    /* host, kernel: time when alone on a GPU of speed 1, >= 0 */
+    double hbm_B;     /* kernel: memory traffic, for contention with communication; >= 0 */
+    int32_t comm;     /* collective: communicator */
     enum coll_kind coll;
     double size_B;
-    int32_t root;        /* collective: see coll_req.root; -1 = none */
+    int32_t root;                     /* collective: see coll_req.root; -1 = none */
     const char *algorithm, *protocol; /* forced; NULL = the library chooses */
-    double alloc_B, free_B; /* memory allocated at its start, freed at its end */
+    double alloc_B, free_B;           /* memory allocated at its start, freed at its end */
     int32_t first_dep, n_deps;
 };
 struct dep {
@@ -65,30 +73,34 @@ struct mesh {
 struct comm {
     const char *name;
     int first_axis, last_axis;
-    int from, to; /* -1, -1: the whole line; otherwise a group is the two places from, to of first_axis */
+    int from,
+        to; /* -1, -1: the whole line; otherwise a group is the two places from, to of first_axis */
     int n_servers; /* parameter servers joined to the group, on host memory of the first nodes; 0 = none */
 };
 
 struct job {
     const char *name;
     struct mesh mesh;
-    int n_ranks; /* product of mesh sizes */
+    int n_ranks;   /* product of mesh sizes */
     int role_axis; /* the axis whose index chooses the program; -1 = one program */
     struct program *programs;
     int n_programs;
     struct comm *comms;
     int n_comms;
-    int n_iterations; /* run this many; the period is taken between the last two */
+    int n_iterations;             /* run this many; the period is taken between the last two */
     double samples_per_iteration; /* global batch */
     const char *sample;           /* unit of throughput */
     double flop_per_iteration;    /* model FLOPs of all ranks, forward and backward */
 };
 
-int program_add_op(struct program *program, struct op op, struct arena *perm); /* returns its index */
+int program_add_op(struct program *program, struct op op,
+                   struct arena *perm); /* returns its index */
 /* program_add_dep — op (the last one added) waits for `on`, `distance` iterations earlier. */
 void program_add_dep(struct program *program, int op, int on, int distance, struct arena *perm);
 
-/* job_check — crash (must) when a job breaks the rules above; called by tests and in debug runs. */
+/* job_check — crash (must) when a job breaks the rules above: shapes, ranges, dependencies without a
+ * circle, and equal sequences of collectives on each communicator for all members of a group.
+ * Cost O(ops + deps + ranks * comms + programs^2 * ops). */
 void job_check(const struct job *job, struct arena scratch);
 
 /* job_role, job_group, job_group_size, job_member: where ranks stand. Groups of comm c are numbered
