@@ -408,16 +408,60 @@ int clos_route(const struct topo *topo, int src, int dst, uint64_t key, int *lin
     return n;
 }
 
-/* Half of the ports send to the other half, and get at each level what oversubscription leaves them.
- * Exact where leaves and pods are full and can be halved; else what any equal cut has at least. */
+/* The least that must be cut below a switch that stands on either side: its parts on the other side
+ * are cut off by their up-links, or change sides themselves. */
+struct cut {
+    double first_Bps, second_Bps; /* the switch stands with the first half, with the second */
+};
+
+static void add_part(struct cut *cut, struct cut part, double uplink_Bps)
+{
+    cut->first_Bps += fmin(part.first_Bps, part.second_Bps + uplink_Bps);
+    cut->second_Bps += fmin(part.second_Bps, part.first_Bps + uplink_Bps);
+}
+
+static struct cut cut_leaf(const struct topo *topo, int leaf)
+{
+    const struct clos *clos = topo->fabric->own;
+    struct cut cut = {0, 0};
+    int end = (leaf + 1) * clos->hosts;
+    if (end > topo->n_ports) end = topo->n_ports;
+    for (int port = leaf * clos->hosts; port < end; port++) {
+        if (fabric_port_side(topo, port))
+            cut.second_Bps += topo->node.nic_Bps;
+        else
+            cut.first_Bps += topo->node.nic_Bps;
+    }
+    return cut;
+}
+
+static struct cut cut_pod(const struct topo *topo, int pod)
+{
+    const struct clos *clos = topo->fabric->own;
+    struct cut cut = {0, 0};
+    for (int i = 0; i < clos->leaves_per_pod; i++) {
+        int leaf = pod * clos->leaves_per_pod + i;
+        if (leaf >= clos->n_leaves) break;
+        add_part(&cut, cut_leaf(topo, leaf), clos->uplinks * clos->leaf_link_Bps);
+    }
+    return cut;
+}
+
+/* All spines of a pod, and all cores, have equal cables, so in the least cut they stand together and the
+ * fabric is a tree: leaves under pods under the core. */
 double clos_bisection_Bps(const struct topo *topo)
 {
     const struct clos *clos = topo->fabric->own;
-    const struct fabric_spec *spec = &topo->fabric_spec;
-    double bisection_Bps = fabric_ports_bisection_Bps(topo);
-    if (clos->n_leaves > 1) bisection_Bps /= spec->oversubscription;
-    if (clos->n_pods > 1) bisection_Bps /= spec->core_oversubscription;
-    return bisection_Bps;
+    struct cut cut = {0, 0};
+    double pod_uplink_Bps = (double)clos->spines * clos->core_uplinks * clos->core_link_Bps;
+    if (clos->n_leaves == 1)
+        cut = cut_leaf(topo, 0);
+    else if (clos->n_pods == 1)
+        cut = cut_pod(topo, 0);
+    for (int pod = 0; pod < clos->n_pods && clos->n_pods > 1; pod++) {
+        add_part(&cut, cut_pod(topo, pod), pod_uplink_Bps);
+    }
+    return fmin(cut.first_Bps, cut.second_Bps);
 }
 
 void clos_switch_name(const struct topo *topo, struct vertex vertex, char *text, int size)

@@ -45,7 +45,8 @@ const struct fabric_kind *fabric_find(const char *name)
 bool fabric_range(const char *name, double value, double min, double max, struct diag *diag,
                   struct diag_place place)
 {
-    if (value >= min && value <= max) return true;
+    /* isnan first: comparing a NaN raises a trap */
+    if (!isnan(value) && value >= min && value <= max) return true;
     diag_error(diag, place, "%s is %.10g (%.10g to %.10g)", name, value, min, max);
     return false;
 }
@@ -142,7 +143,12 @@ void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struc
     topo_add_cable(topo, cable, perm);
 }
 
+bool fabric_port_side(const struct topo *topo, int port)
+{
+    return topo_port_node(topo, port) < topo->n_nodes / 2;
+}
+
 double fabric_ports_bisection_Bps(const struct topo *topo)
 {
-    return topo->n_ports / 2 * topo->node.nic_Bps;
+    return (double)(topo->n_nodes / 2) * topo->node.nics_per_node * topo->node.nic_Bps;
 }

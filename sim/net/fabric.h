@@ -11,6 +11,7 @@ struct fabric {
     const struct fabric_kind *kind;
     int first_vertex, first_link;
     int n_switches;
+    int radix;       /* cables of the switch that has most */
     bool ecmp;       /* routes by hash, else by destination */
     const void *own; /* the shape, private to the kind's file */
 };
@@ -38,7 +39,9 @@ struct fabric_kind {
     /* route — links from port src to port dst (src != dst), cables included. */
     int (*route)(const struct topo *topo, int src, int dst, uint64_t key, int *links);
 
-    /* bisection — capacity across the worst equal cut, one direction, by formula. */
+    /* bisection — capacity between the first half of the nodes and the rest, one direction, switches
+     * being on the side that is best: nothing can send more across. The worst equal cut where the
+     * fabric can be halved along its leaves, pods or groups. */
     double (*bisection_Bps)(const struct topo *topo);
 
     /* switch_name — as in topo_vertex_name. */
@@ -86,7 +89,10 @@ static inline int fabric_port_down(const struct topo *topo, int port)
 /* fabric_add_port — the cable of the next port. */
 void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struct arena *perm);
 
-/* fabric_ports_bisection_Bps — what half of the ports can send: no fabric has more. */
+/* fabric_port_side — is the port in the first half of the nodes? */
+bool fabric_port_side(const struct topo *topo, int port);
+
+/* fabric_ports_bisection_Bps — what the ports of half the nodes can send: no fabric has more. */
 double fabric_ports_bisection_Bps(const struct topo *topo);
 
 /* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c */

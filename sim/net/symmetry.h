@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 struct sym_edge {
-    int32_t u, v;    /* undirected */
-    int32_t label;   /* edges of different labels differ */
-    int32_t weight;  /* edges of different weights differ */
+    int32_t u, v;   /* undirected */
+    int32_t label;  /* edges of different labels differ */
+    int32_t weight; /* edges of different weights differ */
 };
 
 /* symmetry_refine — classes of the coarsest equitable partition that refines `seed`.
@@ -22,7 +22,8 @@ struct sym_edge {
  *   edges[n_edges]
  *   class_of[n_vertices] out: 0 .. n_classes - 1, numbered by first appearance
  *   returns n_classes
- * Deterministic. Cost O((n_vertices + n_edges) * rounds), rounds = depth of the refinement. */
+ * Deterministic. A round costs the edges of the vertices whose class was renamed in the one before:
+ * the first O(n_vertices + n_edges), later ones little. Rounds = depth of the refinement. */
 int symmetry_refine(const int64_t *seed, int n_vertices, const struct sym_edge *edges,
                     int64_t n_edges, int32_t *class_of, struct arena scratch);
 

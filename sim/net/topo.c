@@ -90,6 +90,23 @@ int topo_port(const struct topo *topo, int node, int nic)
     return node * topo->node.nics_per_node + nic;
 }
 
+int topo_port_node(const struct topo *topo, int port)
+{
+    return is_rail(topo) ? port % topo->n_nodes : port / topo->node.nics_per_node;
+}
+
+/* the cables of the switch that has most */
+static int count_radix(const struct topo *topo, struct arena scratch)
+{
+    int *n_cables = arena_new(&scratch, int, topo->fabric->n_switches);
+    int most = 0;
+    for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+        int v = topo->links[l].src - topo->fabric->first_vertex;
+        if (v >= 0 && ++n_cables[v] > most) most = n_cables[v];
+    }
+    return most;
+}
+
 static void build_fabric(struct topo *topo, const struct fabric_kind *kind, struct arena *perm)
 {
     topo->fabric = arena_new(perm, struct fabric, 1);
@@ -106,6 +123,7 @@ static void build_fabric(struct topo *topo, const struct fabric_kind *kind, stru
     }
     kind->build(topo, port_vertex, topo->n_ports, perm);
     must(topo->n_links == topo->cap_links && topo->n_vertices == topo->cap_vertices);
+    topo->fabric->radix = count_radix(topo, *perm);
 }
 
 struct topo *topo_build(const struct node_spec *node, const struct fabric_spec *fabric, int n_gpus,
@@ -353,4 +371,84 @@ double topo_cut_Bps(const struct topo *topo, const bool *side)
         if (side[link.src] && !side[link.dst]) cut_Bps += link.capacity_Bps;
     }
     return cut_Bps;
+}
+
+static void count_parts(const struct topo *topo, struct topo_summary *summary)
+{
+    const struct fabric *fabric = topo->fabric;
+    for (int l = 0; l < topo->n_links; l++) summary->n_links[topo->links[l].tier]++;
+    if (!fabric) return;
+    summary->n_switches = fabric->n_switches;
+    summary->n_nics = topo->n_ports;
+    for (int v = fabric->first_vertex; v < topo->n_vertices; v++) {
+        summary->n_stage_switches[topo->vertices[v].owner]++;
+    }
+}
+
+enum { ALL_PAIRS_GPUS = 1024, MAX_PAIRS = 1 << 20 };
+
+static void try_pair(const struct topo *topo, int src, int dst, struct topo_summary *summary)
+{
+    int links[ROUTE_MAX];
+    struct endpoint from = {VERTEX_GPU, src};
+    struct endpoint to = {VERTEX_GPU, dst};
+    int n = topo_route(topo, from, to, -1, 0, links);
+    double latency_s = topo_path_latency_s(topo, links, n);
+    if (n > summary->diameter_hops) summary->diameter_hops = n;
+    if (latency_s > summary->max_latency_s) summary->max_latency_s = latency_s;
+}
+
+/* Sources are spread evenly: source i is GPU i * n / n_sources. */
+static void find_longest(const struct topo *topo, struct topo_summary *summary)
+{
+    int n = topo->n_gpus;
+    summary->sampled = n > ALL_PAIRS_GPUS;
+    int n_sources = summary->sampled ? MAX_PAIRS / n : n;
+    for (int i = 0; i < n_sources; i++) {
+        int src = (int)((int64_t)i * n / n_sources);
+        for (int dst = 0; dst < n; dst++) try_pair(topo, src, dst, summary);
+    }
+}
+
+struct topo_summary topo_summarise(const struct topo *topo)
+{
+    struct topo_summary summary = {.n_gpus = topo->n_gpus, .n_nodes = topo->n_nodes};
+    count_parts(topo, &summary);
+    summary.oversubscription = 1;
+    if (topo->fabric) {
+        summary.radix = topo->fabric->radix;
+        summary.bisection_Bps = topo->fabric->kind->bisection_Bps(topo);
+        summary.oversubscription = fabric_ports_bisection_Bps(topo) / summary.bisection_Bps;
+    } else {
+        summary.bisection_Bps = node_bisection_Bps(topo);
+    }
+    find_longest(topo, &summary);
+    return summary;
+}
+
+static bool is_cable(const struct topo *topo, int link)
+{
+    if (link + 1 >= topo->n_links) return false;
+    struct link there = topo->links[link];
+    struct link back = topo->links[link + 1];
+    return there.src == back.dst && there.dst == back.src;
+}
+
+void topo_write_dot(const struct topo *topo, FILE *out)
+{
+    char name[TOPO_NAME_MAX];
+    fprintf(out, "digraph topo {\n  edge [dir=both];\n");
+    for (int v = 0; v < topo->n_vertices; v++) {
+        topo_vertex_name(topo, v, name, sizeof name);
+        bool is_switch = topo->vertices[v].kind == VERTEX_SWITCH;
+        fprintf(out, "  v%d [label=\"%s\"%s];\n", v, name, is_switch ? " shape=box" : "");
+    }
+    for (int l = 0; l < topo->n_links; l++) {
+        struct link link = topo->links[l];
+        bool both = is_cable(topo, l);
+        fprintf(out, "  v%d -> v%d [label=\"%.4g Gbps\"%s];\n", link.src, link.dst,
+                link.capacity_Bps * 8e-9, both ? "" : " dir=forward");
+        l += both;
+    }
+    fprintf(out, "}\n");
 }

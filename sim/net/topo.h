@@ -152,6 +152,7 @@ int topo_endpoint_vertex(const struct topo *topo, struct endpoint end);
 
 /* topo_port — the fabric's port that NIC `nic` of a node is wired to. */
 int topo_port(const struct topo *topo, int node, int nic);
+int topo_port_node(const struct topo *topo, int port); /* and back: the node */
 
 /* topo_link_name — "node 3 nic 0 -> leaf 1"; written into text[size]. The same names select links
  * in scenarios ("degraded"). The second, third ... cable between the same two vertices is
@@ -174,7 +175,7 @@ struct topo_summary {
     int n_links[N_TIERS]; /* one direction each: a cable counts twice */
     double
         bisection_Bps; /* across the worst equal cut of the fabric, or of the node if there is one */
-    double oversubscription; /* what half the ports could send / bisection; 1 = full bisection */
+    double oversubscription; /* what the ports of half the nodes could send / bisection */
     int diameter_hops;       /* links of the longest route between two GPUs */
     double max_latency_s;    /* of the route with the largest, links only */
     bool sampled;            /* the last two are over a sample of the pairs */
