@@ -1,0 +1,629 @@
+/* How a re-solve touches only what changes.
+ *
+ * Call the level at which a full resource freezes activities its level, and those activities its
+ * group. Raise the common level from 0 and compare with the solution before: nothing differs below
+ * the first level at which a touched resource fills now, or filled before. So touched resources
+ * wait in a heap ordered by that level, and the lowest one is settled first:
+ *
+ *   it fills lower than before, or for the first time   its activities that are not frozen below
+ *                                                       freeze here: on their other resources there
+ *                                                       is now more room (freeze)
+ *   it fills higher than before                         its group becomes loose: on the other
+ *                                                       resources of the group there is less room
+ *                                                       (loosen)
+ *   as before                                           nothing
+ *
+ * The other resources join the heap, with a level that is not below the present one. A key in the
+ * heap is a lower bound: room that is won only raises the true level, which is computed when the
+ * key comes up; room that is lost is computed at once. Every activity is settled at most once, so
+ * the work is that of the activities whose rate changes, and of their resources' neighbours.
+ *
+ * The level of a resource is summed afresh from its activities each time, so nothing drifts. Levels
+ * within SAME are the same: without a margin the ulps by which equal shares differ
+ * would spread through the network as changes.
+ *
+ * All of a group have one level, so the next end is kept per group (per activity when its own cap
+ * holds it): the heap of ends is re-keyed once per resource, not once per flow. */
+#include "net/fluid.h"
+
+#include "base/idheap.h"
+#include "base/must.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Levels: sums of a few thousand shares round by some 1e-14; results must hold to 1e-9. */
+#define SAME 1e-12
+
+#define NEVER HUGE_VAL /* infinity as a double */
+
+enum { CAPPED = -1, LOOSE = -2, NONE = -1, N_CLASSES = 31 };
+
+/* one activity on one resource */
+struct crossing {
+    double load; /* per unit of level: n * weight */
+    int32_t activity;
+    int32_t k; /* loads[k] of the activity */
+};
+
+struct resource {
+    double capacity;
+    double level; /* of its group; NEVER: it has none */
+    struct crossing *crossings;
+    int32_t n, room;
+    uint32_t settled; /* the solve that settled it last */
+    bool touched;     /* stands in fluid->touched */
+    bool tighter;     /* may fill lower than before */
+    bool in_wave;
+};
+
+/* what filling reads of an activity: small, so that thousands stay in the cache */
+struct mark {
+    double level;     /* loose: its ceiling */
+    int32_t neck;     /* the resource that froze it, or CAPPED, or LOOSE */
+    uint32_t settled; /* the solve that settled it last */
+};
+
+/* the rest: one cache line */
+struct activity {
+    const struct load *loads;
+    double remaining; /* work left at since_s */
+    double since_s;   /* when the rate changed last */
+    double rate;
+    double weight, ceiling; /* ceiling: the level of its own cap */
+    uint32_t seq;           /* order of adding; wraps, compared by difference */
+    int32_t n_loads, tag;
+    int32_t places; /* fluid->places[places + k]: where in its resource's list crossing k stands;
+                     * free id: the next free id */
+};
+
+struct fluid {
+    double now_s;
+    struct resource *resources;
+    struct activity *activities;
+    struct mark *marks;
+    int32_t n_resources, n_ids, room, free_id;
+    int32_t *places; /* blocks of 2^c, free ones chained by their first word */
+    int32_t n_places, room_places, free_places[N_CLASSES];
+    struct idheap levels; /* resources to settle */
+    struct idheap ends;   /* resources by the first end in their group; n_resources + id: capped */
+    int32_t *touched, n_touched;
+    int32_t *wave;                    /* [n_resources] scratch of loosen */
+    int32_t *capped, n_capped;        /* [room] loose in this solve, with a ceiling */
+    int32_t *ended, n_ended, n_taken; /* [room] */
+    uint32_t n_added, solve;
+    struct fluid_stats stats;
+    struct arena *perm;
+};
+
+struct fluid *fluid_new(const double *capacity, int n_resources, struct arena *perm)
+{
+    struct fluid *fluid = arena_new(perm, struct fluid, 1);
+    *fluid = (struct fluid){.n_resources = n_resources, .free_id = NONE, .perm = perm};
+    fluid->resources = arena_new(perm, struct resource, n_resources);
+    for (int l = 0; l < n_resources; l++) {
+        must(capacity[l] > 0.0 && capacity[l] < NEVER);
+        fluid->resources[l] = (struct resource){.capacity = capacity[l], .level = NEVER};
+    }
+    for (int c = 0; c < N_CLASSES; c++) fluid->free_places[c] = NONE;
+    fluid->levels.perm = perm;
+    fluid->ends.perm = perm;
+    idheap_reserve(&fluid->levels, n_resources);
+    idheap_reserve(&fluid->ends, n_resources);
+    fluid->touched = arena_new(perm, int32_t, n_resources);
+    fluid->wave = arena_new(perm, int32_t, n_resources);
+    return fluid;
+}
+
+/* Filling one resource. */
+
+/* A group that this solve has not settled yet counts as free to rise, like loose ones. */
+static inline double level_on(const struct fluid *fluid, int l, const struct crossing *crossing)
+{
+    const struct mark *mark = &fluid->marks[crossing->activity];
+    return mark->neck == l && mark->settled != fluid->solve ? NEVER : mark->level;
+}
+
+/* Newton's method on the load as a function of the level, which is concave and piecewise linear:
+ * from any level each step gives a lower bound of the root, so the steps rise to it, and they
+ * end when no activity changes sides. */
+static double fill_from(const struct fluid *fluid, int l, double level)
+{
+    const struct resource *resource = &fluid->resources[l];
+    for (;;) {
+        double fixed = 0.0;
+        double rising = 0.0;
+        for (int32_t i = 0; i < resource->n; i++) {
+            const struct crossing *crossing = &resource->crossings[i];
+            double at = level_on(fluid, l, crossing);
+            if (at > level) {
+                rising += crossing->load;
+            } else {
+                fixed += crossing->load * at;
+            }
+        }
+        double next = rising > 0.0 ? (resource->capacity - fixed) / rising : level;
+        if (next <= level * (1.0 + SAME)) return level;
+        level = next;
+    }
+}
+
+/* The level at which resource l fills when the others on it keep their present levels;
+ * NEVER when it does not. */
+static double fill(const struct fluid *fluid, int l)
+{
+    const struct resource *resource = &fluid->resources[l];
+    double fixed = 0.0;
+    double load = 0.0;
+    double rising = 0.0;
+    double highest = 0.0;
+    for (int32_t i = 0; i < resource->n; i++) {
+        const struct crossing *crossing = &resource->crossings[i];
+        double at = level_on(fluid, l, crossing);
+        if (at < NEVER) {
+            fixed += crossing->load * at;
+            load += crossing->load;
+            if (at > highest) highest = at;
+        } else {
+            rising += crossing->load;
+        }
+    }
+    bool fits = fixed <= resource->capacity * (1.0 + SAME);
+    if (fits && rising <= 0.0) return NEVER;
+    double even = resource->capacity / (load + rising); /* it never fills below the even share */
+    if (!fits) return fill_from(fluid, l, even);
+    double level = fmax(even, (resource->capacity - fixed) / rising);
+    return highest <= level * (1.0 + SAME) ? level : fill_from(fluid, l, level);
+}
+
+/* Time. */
+
+static double end_s(const struct activity *activity)
+{
+    return activity->since_s + activity->remaining / activity->rate;
+}
+
+static void set_rate(struct fluid *fluid, int32_t id, double rate)
+{
+    struct activity *activity = &fluid->activities[id];
+    double done = activity->rate * (fluid->now_s - activity->since_s);
+    activity->remaining = done < activity->remaining ? activity->remaining - done : 0.0;
+    activity->since_s = fluid->now_s;
+    activity->rate = rate;
+    fluid->stats.n_rated++;
+}
+
+/* Once no member is left the resource has no group. */
+static void set_group_end(struct fluid *fluid, int l)
+{
+    struct resource *resource = &fluid->resources[l];
+    double first_s = NEVER;
+    for (int32_t i = 0; i < resource->n; i++) {
+        int32_t id = resource->crossings[i].activity;
+        if (fluid->marks[id].neck == l) first_s = fmin(first_s, end_s(&fluid->activities[id]));
+    }
+    if (first_s < NEVER) {
+        idheap_set(&fluid->ends, l, first_s);
+    } else {
+        idheap_remove(&fluid->ends, l);
+        resource->level = NEVER;
+    }
+}
+
+/* Solving. */
+
+static void touch(struct fluid *fluid, int l, bool tighter)
+{
+    struct resource *resource = &fluid->resources[l];
+    if (!resource->touched) fluid->touched[fluid->n_touched++] = l;
+    resource->touched = true;
+    resource->tighter |= tighter;
+}
+
+/* the level at which the group of this resource stood before the solve, while it still stands */
+static double level_before(const struct fluid *fluid, const struct resource *resource)
+{
+    return resource->settled != fluid->solve ? resource->level : NEVER;
+}
+
+/* There is more room on the activity's resources beside l, at levels above the present one. */
+static void await_others(struct fluid *fluid, const struct activity *activity, int l)
+{
+    for (int k = 0; k < activity->n_loads; k++) {
+        int other = activity->loads[k].resource;
+        if (other == l || idheap_has(&fluid->levels, other)) continue;
+        double level = level_before(fluid, &fluid->resources[other]);
+        if (level < NEVER) idheap_set(&fluid->levels, other, level);
+    }
+}
+
+static void await_filled(struct fluid *fluid, int l)
+{
+    double level = fmin(fill(fluid, l), level_before(fluid, &fluid->resources[l]));
+    if (level < NEVER) idheap_set(&fluid->levels, l, level);
+}
+
+static void freeze_one(struct fluid *fluid, int l, int32_t id, double level)
+{
+    struct mark *mark = &fluid->marks[id];
+    struct activity *activity = &fluid->activities[id];
+    if (mark->neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
+    *mark = (struct mark){.level = level, .neck = l, .settled = fluid->solve};
+    set_rate(fluid, id, level * activity->weight);
+    await_others(fluid, activity, l);
+}
+
+/* Everything on l that would rise above this level freezes here. */
+static void freeze(struct fluid *fluid, int l, double level, bool as_before)
+{
+    struct resource *resource = &fluid->resources[l];
+    double above = level * (1.0 + SAME);
+    for (int32_t i = 0; i < resource->n; i++) {
+        int32_t id = resource->crossings[i].activity;
+        struct mark *mark = &fluid->marks[id];
+        if (mark->settled == fluid->solve) continue;
+        if (mark->neck == l && as_before) {
+            mark->settled = fluid->solve;
+        } else if (mark->neck == l || mark->level > above) {
+            freeze_one(fluid, l, id, level);
+        }
+    }
+    resource->level = level;
+    resource->settled = fluid->solve;
+    set_group_end(fluid, l);
+}
+
+/* The resources beside l that the loose activity crosses, each once, after the first n. */
+static int32_t gather(struct fluid *fluid, const struct activity *activity, int l, int32_t n)
+{
+    for (int k = 0; k < activity->n_loads; k++) {
+        int other = activity->loads[k].resource;
+        if (other == l || fluid->resources[other].in_wave) continue;
+        fluid->resources[other].in_wave = true;
+        fluid->wave[n++] = other;
+    }
+    return n;
+}
+
+static void loosen_one(struct fluid *fluid, int32_t id)
+{
+    double ceiling = fluid->activities[id].ceiling;
+    fluid->marks[id].level = ceiling;
+    fluid->marks[id].neck = LOOSE;
+    if (ceiling < NEVER) fluid->capped[fluid->n_capped++] = id;
+}
+
+/* The group of l may rise; l itself fills again at this level or above. */
+static void loosen(struct fluid *fluid, int l, double level)
+{
+    struct resource *resource = &fluid->resources[l];
+    int32_t n = 0;
+    for (int32_t i = 0; i < resource->n; i++) {
+        int32_t id = resource->crossings[i].activity;
+        if (fluid->marks[id].neck != l || fluid->marks[id].settled == fluid->solve) continue;
+        loosen_one(fluid, id);
+        n = gather(fluid, &fluid->activities[id], l, n);
+    }
+    resource->level = NEVER;
+    idheap_remove(&fluid->ends, l);
+    idheap_set(&fluid->levels, l, level);
+    for (int32_t i = 0; i < n; i++) {
+        fluid->resources[fluid->wave[i]].in_wave = false;
+        await_filled(fluid, fluid->wave[i]);
+    }
+}
+
+static void settle_lowest(struct fluid *fluid)
+{
+    int l = fluid->levels.entries[0].id;
+    double key = fluid->levels.entries[0].key;
+    double before = level_before(fluid, &fluid->resources[l]);
+    double level = fill(fluid, l);
+    if (fmin(level, before) < NEVER && fmin(level, before) > key * (1.0 + SAME)) {
+        idheap_set(&fluid->levels, l, fmin(level, before));
+        return;
+    }
+    idheap_pop(&fluid->levels);
+    if (level >= NEVER) {
+        set_group_end(fluid, l);
+    } else if (before < NEVER && level > before * (1.0 + SAME)) {
+        loosen(fluid, l, level);
+    } else {
+        bool as_before = before < NEVER && level >= before * (1.0 - SAME);
+        freeze(fluid, l, as_before ? before : level, as_before);
+    }
+}
+
+static void settle_capped(struct fluid *fluid)
+{
+    for (int32_t i = 0; i < fluid->n_capped; i++) {
+        int32_t id = fluid->capped[i];
+        if (fluid->marks[id].neck != LOOSE) continue;
+        fluid->marks[id].neck = CAPPED;
+        set_rate(fluid, id, fluid->activities[id].ceiling * fluid->activities[id].weight);
+        idheap_set(&fluid->ends, fluid->n_resources + id, end_s(&fluid->activities[id]));
+    }
+    fluid->n_capped = 0;
+}
+
+/* When the numbers are used up, old ones must not be taken for the new. */
+static void number_solve(struct fluid *fluid)
+{
+    if (++fluid->solve > 0) return;
+    for (int l = 0; l < fluid->n_resources; l++) fluid->resources[l].settled = 0;
+    for (int32_t id = 0; id < fluid->n_ids; id++) fluid->marks[id].settled = 0;
+    fluid->solve = 1;
+}
+
+static void solve(struct fluid *fluid)
+{
+    if (fluid->n_touched == 0) return;
+    number_solve(fluid);
+    fluid->stats.n_solves++;
+    for (int32_t i = 0; i < fluid->n_touched; i++) {
+        int l = fluid->touched[i];
+        struct resource *resource = &fluid->resources[l];
+        if (resource->tighter) {
+            await_filled(fluid, l);
+        } else if (resource->level < NEVER) {
+            idheap_set(&fluid->levels, l, resource->level);
+        }
+        resource->touched = false;
+        resource->tighter = false;
+    }
+    fluid->n_touched = 0;
+    while (fluid->levels.n > 0) settle_lowest(fluid);
+    settle_capped(fluid);
+}
+
+/* Adding. */
+
+static int32_t take_id(struct fluid *fluid)
+{
+    int32_t id = fluid->free_id;
+    if (id != NONE) {
+        fluid->free_id = fluid->activities[id].places;
+        return id;
+    }
+    if (fluid->n_ids == fluid->room) {
+        int32_t room = fluid->room ? 2 * fluid->room : 64;
+        struct arena *perm = fluid->perm;
+        fluid->activities =
+            arena_grow(perm, struct activity, fluid->activities, fluid->n_ids, room);
+        fluid->marks = arena_grow(perm, struct mark, fluid->marks, fluid->n_ids, room);
+        fluid->capped = arena_grow(perm, int32_t, fluid->capped, fluid->n_capped, room);
+        fluid->ended = arena_grow(perm, int32_t, fluid->ended, fluid->n_ended, room);
+        idheap_reserve(&fluid->ends, fluid->n_resources + room);
+        fluid->room = room;
+    }
+    return fluid->n_ids++;
+}
+
+static int class_of(int n_loads)
+{
+    int class = 0;
+    while (1 << class < n_loads) class ++;
+    return class;
+}
+
+static int32_t take_places(struct fluid *fluid, int n_loads)
+{
+    int class = class_of(n_loads);
+    int32_t block = fluid->free_places[class];
+    if (block != NONE) {
+        fluid->free_places[class] = fluid->places[block];
+        return block;
+    }
+    while (fluid->n_places + (1 << class) > fluid->room_places) {
+        must(fluid->room_places < INT32_MAX / 2);
+        fluid->room_places = fluid->room_places ? 2 * fluid->room_places : 256;
+        fluid->places =
+            arena_grow(fluid->perm, int32_t, fluid->places, fluid->n_places, fluid->room_places);
+    }
+    block = fluid->n_places;
+    fluid->n_places += 1 << class;
+    return block;
+}
+
+static void give_places(struct fluid *fluid, int32_t block, int n_loads)
+{
+    int class = class_of(n_loads);
+    fluid->places[block] = fluid->free_places[class];
+    fluid->free_places[class] = block;
+}
+
+static void attach(struct fluid *fluid, int32_t id, int k)
+{
+    struct activity *activity = &fluid->activities[id];
+    const struct load *load = &activity->loads[k];
+    must(load->resource >= 0 && load->resource < fluid->n_resources && load->n > 0.0);
+    struct resource *resource = &fluid->resources[load->resource];
+    if (resource->n == resource->room) {
+        resource->room = resource->room ? 2 * resource->room : 2;
+        resource->crossings = arena_grow(fluid->perm, struct crossing, resource->crossings,
+                                         resource->n, resource->room);
+    }
+    fluid->places[activity->places + k] = resource->n;
+    resource->crossings[resource->n++] =
+        (struct crossing){.load = load->n * activity->weight, .activity = id, .k = k};
+}
+
+static void detach(struct fluid *fluid, int32_t id, int k)
+{
+    struct activity *activity = &fluid->activities[id];
+    int l = activity->loads[k].resource;
+    struct resource *resource = &fluid->resources[l];
+    int32_t place = fluid->places[activity->places + k];
+    struct crossing moved = resource->crossings[--resource->n];
+    resource->crossings[place] = moved;
+    fluid->places[fluid->activities[moved.activity].places + moved.k] = place;
+    if (resource->n > 0) {
+        touch(fluid, l, false);
+    } else {
+        resource->level = NEVER;
+    }
+}
+
+/* Nothing else on its resources: its rate is known at once, and no other changes. */
+static void settle_alone(struct fluid *fluid, int32_t id)
+{
+    struct activity *activity = &fluid->activities[id];
+    struct mark *mark = &fluid->marks[id];
+    *mark = (struct mark){.level = activity->ceiling, .neck = CAPPED};
+    for (int k = 0; k < activity->n_loads; k++) {
+        int l = activity->loads[k].resource;
+        double level = fluid->resources[l].capacity / fluid->resources[l].crossings[0].load;
+        if (level < mark->level) *mark = (struct mark){.level = level, .neck = l};
+    }
+    if (mark->neck >= 0) fluid->resources[mark->neck].level = mark->level;
+    set_rate(fluid, id, mark->level * activity->weight);
+    idheap_set(&fluid->ends, mark->neck >= 0 ? mark->neck : fluid->n_resources + id,
+               end_s(activity));
+}
+
+int fluid_add(struct fluid *fluid, struct activity_spec spec)
+{
+    must(spec.work > 0.0 && spec.work < NEVER && spec.weight > 0.0 && spec.cap > 0.0);
+    must(spec.n_loads > 0 || spec.cap < NEVER);
+    int32_t id = take_id(fluid);
+    fluid->activities[id] = (struct activity){
+        .loads = spec.loads,
+        .remaining = spec.work,
+        .since_s = fluid->now_s,
+        .weight = spec.weight,
+        .ceiling = spec.cap / spec.weight,
+        .seq = fluid->n_added++,
+        .n_loads = spec.n_loads,
+        .tag = spec.tag,
+        .places = take_places(fluid, spec.n_loads),
+    };
+    bool alone = true;
+    for (int k = 0; k < spec.n_loads; k++) {
+        attach(fluid, id, k);
+        alone &= fluid->resources[spec.loads[k].resource].n == 1;
+    }
+    if (alone) {
+        settle_alone(fluid, id);
+        return id;
+    }
+    loosen_one(fluid, id);
+    for (int k = 0; k < spec.n_loads; k++) touch(fluid, spec.loads[k].resource, true);
+    return id;
+}
+
+void fluid_set_capacity(struct fluid *fluid, int l, double capacity)
+{
+    must(l >= 0 && l < fluid->n_resources && capacity > 0.0 && capacity < NEVER);
+    fluid->resources[l].capacity = capacity;
+    touch(fluid, l, true);
+}
+
+/* Ending. */
+
+double fluid_next_end_s(struct fluid *fluid)
+{
+    solve(fluid);
+    if (fluid->n_taken < fluid->n_ended) return fluid->now_s;
+    return fluid->ends.n > 0 ? fmax(fluid->ends.entries[0].key, fluid->now_s) : NEVER;
+}
+
+void fluid_advance(struct fluid *fluid, double time_s)
+{
+    must(time_s >= fluid->now_s && time_s <= fluid_next_end_s(fluid) * (1.0 + FLUID_SAME));
+    fluid->now_s = time_s;
+}
+
+static void collect_group(struct fluid *fluid, int l, double until_s)
+{
+    const struct resource *resource = &fluid->resources[l];
+    int32_t n_before = fluid->n_ended;
+    for (int32_t i = 0; i < resource->n; i++) {
+        int32_t id = resource->crossings[i].activity;
+        if (fluid->marks[id].neck == l && end_s(&fluid->activities[id]) <= until_s) {
+            fluid->ended[fluid->n_ended++] = id;
+        }
+    }
+    must(fluid->n_ended > n_before); /* else the rest of the group would never end */
+}
+
+struct turn {
+    uint32_t age; /* starts since this one */
+    int32_t id;
+};
+
+static int older_first(const void *a, const void *b)
+{
+    uint32_t age_a = ((const struct turn *)a)->age;
+    uint32_t age_b = ((const struct turn *)b)->age;
+    return (age_a < age_b) - (age_a > age_b);
+}
+
+/* Lock-step ends mostly come in order already. */
+static void order_ended(struct fluid *fluid)
+{
+    struct arena scratch = *fluid->perm;
+    int32_t *ended = fluid->ended;
+    struct turn *turns = arena_new(&scratch, struct turn, fluid->n_ended);
+    bool ordered = true;
+    for (int32_t i = 0; i < fluid->n_ended; i++) {
+        uint32_t age = fluid->n_added - fluid->activities[ended[i]].seq;
+        turns[i] = (struct turn){.age = age, .id = ended[i]};
+        ordered &= i == 0 || turns[i - 1].age > age;
+    }
+    if (ordered) return;
+    qsort(turns, (size_t)fluid->n_ended, sizeof *turns, older_first);
+    for (int32_t i = 0; i < fluid->n_ended; i++) ended[i] = turns[i].id;
+}
+
+/* Ids stay taken until their tag is handed over. */
+static void collect_ended(struct fluid *fluid)
+{
+    double until_s = fluid->now_s * (1.0 + FLUID_SAME);
+    fluid->n_ended = 0;
+    fluid->n_taken = 0;
+    while (fluid->ends.n > 0 && fluid->ends.entries[0].key <= until_s) {
+        int32_t id = idheap_pop(&fluid->ends);
+        if (id < fluid->n_resources) {
+            collect_group(fluid, id, until_s);
+        } else {
+            fluid->ended[fluid->n_ended++] = id - fluid->n_resources;
+        }
+    }
+    if (fluid->n_ended > 1) order_ended(fluid);
+    for (int32_t i = 0; i < fluid->n_ended; i++) {
+        int32_t id = fluid->ended[i];
+        for (int k = 0; k < fluid->activities[id].n_loads; k++) detach(fluid, id, k);
+        give_places(fluid, fluid->activities[id].places, fluid->activities[id].n_loads);
+    }
+    fluid->stats.n_ended += fluid->n_ended;
+}
+
+bool fluid_take_ended(struct fluid *fluid, int32_t *tag)
+{
+    if (fluid->n_taken == fluid->n_ended) collect_ended(fluid);
+    if (fluid->n_taken == fluid->n_ended) return false;
+    int32_t id = fluid->ended[fluid->n_taken++];
+    *tag = fluid->activities[id].tag;
+    fluid->activities[id].places = fluid->free_id;
+    fluid->free_id = id;
+    return true;
+}
+
+/* Looking. */
+
+double fluid_rate(struct fluid *fluid, int id)
+{
+    solve(fluid);
+    return fluid->activities[id].rate;
+}
+
+int fluid_bottleneck(struct fluid *fluid, int id)
+{
+    solve(fluid);
+    return fluid->marks[id].neck;
+}
+
+struct fluid_stats fluid_stats(const struct fluid *fluid)
+{
+    return fluid->stats;
+}
