@@ -49,8 +49,11 @@ static int inter_hops(const struct coll_req *req)
 static struct coll_phase shape_of(const struct coll_req *req)
 {
     int n = req->n_ranks, chunks = shape_chunks(req, stream_B(req)), inter = inter_hops(req);
+    double chunk_B = stream_B(req) / chunks;
     struct coll_phase phase = {.n_bundles = req->n_channels, .steps = n - 2 + chunks};
-    phase.fill_B = (n - 2) * (stream_B(req) / chunks);
+    int slow = inter > 0 ? inter : n - 1; /* hops at the rate of the bundle */
+    phase.fill_B = (slow - 1) * chunk_B;
+    phase.fill_intra_B = (n - 1 - slow) * chunk_B * req->n_channels;
     if (req->rendezvous) {
         shape_worst_hops(req, phase.steps, &phase);
     } else {
@@ -66,8 +69,7 @@ double chain_cost_s(const struct coll_req *req, struct coll_hops hops)
     struct coll_phase phase = shape_of(req);
     struct tier_load load = {.intra_B = req->ranks_per_node > 1 ? req->size_B : 0,
                              .inter_B = shape_nodes(req) > 1 ? req->size_B : 0};
-    return phase.hops_intra * hops.intra.alpha_s + phase.hops_inter * hops.inter.alpha_s +
-           (1 + phase.fill_B / stream_B(req)) * shape_drain_s(hops, load);
+    return shape_pipeline_s(hops, &phase, load, stream_B(req));
 }
 
 bool chain_phase(const struct coll_req *req, int p, struct coll_phase *out)

@@ -60,6 +60,8 @@ struct coll_phase {
     int hops_intra, hops_inter; /* hops on the longest dependency chain, within and between nodes; their sum may be
                                    less than or equal to steps (ring: equal) */
     double fill_B;              /* bytes that must pass before the pipeline is full, per flow rate: adds fill_B / rate; 0 = not pipelined */
+    double fill_intra_B;        /* likewise inside nodes, where flows between nodes set the rate: bytes of all channels together, each
+                                   at full speed; adds fill_intra_B * intra.beta to the latency; 0 when all are on one node */
 };
 struct coll_bundle {
     int64_t n_flows;
@@ -70,7 +72,7 @@ struct coll_bundle {
 /* one message: lane is a FIFO of its source; data is the range [first_unit, first_unit + n_units) of
  * the algorithm's units(). Of all_gather and reduce_scatter, unit u is part of block u modulo n_ranks
  * (block r belongs to member r); of all_to_all, it is sent to member u modulo n_ranks. What arrives
- * waits in a buffer of its own until a send names its slot (or the end), so a message never
+ * waits in a buffer of its own until a send that waits for it begins (or the end), so a message never
  * changes data that an earlier send still has to carry. */
 enum { COLL_MAX_DEPS = 3 };
 struct coll_send {

@@ -101,6 +101,14 @@ void shape_worst_hops(const struct coll_req *req, int hops, struct coll_phase *o
         out->hops_intra += hops;
 }
 
+double shape_pipeline_s(struct coll_hops hops, const struct coll_phase *phase,
+                        struct tier_load load, double flow_B)
+{
+    return phase->hops_intra * hops.intra.alpha_s + phase->hops_inter * hops.inter.alpha_s +
+           (1 + phase->fill_B / flow_B) * shape_drain_s(hops, load) +
+           phase->fill_intra_B * hops.intra.beta_s_per_B;
+}
+
 struct tier_load shape_exchange_load(const struct coll_req *req, int step, struct exchange exchange,
                                      double bytes)
 {

@@ -57,6 +57,11 @@ struct coll_phase shape_one_step(struct tier_load load, int n_bundles);
 /* shape_worst_hops — the hops of a chain that waits, `hops` times, for the slowest kind there is. */
 void shape_worst_hops(const struct coll_req *req, int hops, struct coll_phase *out);
 
+/* shape_pipeline_s — a pipelined phase: latencies, the busiest port at work for `load` (bytes of the
+ * whole buffer), and the fill, for flows of flow_B. */
+double shape_pipeline_s(struct coll_hops hops, const struct coll_phase *phase,
+                        struct tier_load load, double flow_B);
+
 /* a step in which each member sends to at most one other, and receives from at most one */
 struct exchange {
     int (*to)(const struct coll_req *req, int step, int member);   /* -1: to none */

@@ -83,15 +83,29 @@ static int n_chunks(const struct coll_req *req)
     return shape_chunks(req, stream_B(req));
 }
 
+/* Until the pipeline is full, chunks only go up or only go down and find the ports half free: a
+ * hop takes half the time of later ones, or one chunk of all streams at full speed. Two ranks of one
+ * node are the exception: each has one direction to serve, and its port to itself from the start. */
+static void set_fill(const struct coll_req *req, double chunk_B, struct coll_phase *phase)
+{
+    if (shape_nodes(req) > 1) {
+        phase->fill_B = (phase->hops_inter / 2 - 1) * chunk_B;
+        phase->fill_intra_B = phase->hops_intra * chunk_B * 2 * req->n_channels;
+    } else {
+        int hops = phase->hops_intra;
+        phase->fill_B = (hops > 2 ? hops / 2 - 1 : 1) * chunk_B;
+    }
+}
+
 static struct coll_phase shape_of(const struct coll_req *req)
 {
     int intra = 2 * (req->ranks_per_node - 1), inter = 2 * shape_log2(shape_nodes(req));
-    int depth = intra + inter, chunks = n_chunks(req);
+    int chunks = n_chunks(req);
     struct coll_phase phase = {.n_bundles = 2 * req->n_channels,
-                               .steps = depth + chunks - 1,
+                               .steps = intra + inter + chunks - 1,
                                .hops_intra = intra,
-                               .hops_inter = inter,
-                               .fill_B = (depth - 1) * (stream_B(req) / chunks)};
+                               .hops_inter = inter};
+    set_fill(req, stream_B(req) / chunks, &phase);
     if (req->rendezvous) shape_worst_hops(req, chunks - 1, &phase);
     return phase;
 }
@@ -120,8 +134,7 @@ double tree_cost_s(const struct coll_req *req, struct coll_hops hops)
     struct coll_phase phase = shape_of(req);
     struct tier_load load = {.intra_B = inside_B(req),
                              .inter_B = egress[nodes < 4 ? nodes : 4] * req->size_B};
-    return phase.hops_intra * hops.intra.alpha_s + phase.hops_inter * hops.inter.alpha_s +
-           (1 + phase.fill_B / stream_B(req)) * shape_drain_s(hops, load);
+    return shape_pipeline_s(hops, &phase, load, stream_B(req));
 }
 
 bool tree_phase(const struct coll_req *req, int p, struct coll_phase *out)
