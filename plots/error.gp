@@ -8,7 +8,8 @@ longest = system(sprintf("awk 'length($4) > n { n = length($4) } END { print n +
 
 stats all using (abs($3)) nooutput name "error"
 reach = (error_max > 10 ? error_max : 10) * 1.1
-set terminal pngcairo size 560 + 7 * longest, 150 + 20 * n_series font "DejaVu Sans,10" background "white"
+height = 150.0 + 20 * n_series
+set terminal pngcairo size 560 + 7 * longest, height font "DejaVu Sans,10" background "white"
 set output out."/error.png"
 set title "Throughput of published runs, predicted / measured - 1" font "DejaVu Sans Bold,13"
 set xlabel "error (%), right of 0: predicted too fast"
@@ -20,7 +21,8 @@ set lmargin at screen 7.0 * longest / (560 + 7 * longest)
 set rmargin 4
 set object 1 rectangle from -5, graph 0 to 5, graph 1 fillcolor rgb "#e6f2dc" fillstyle solid noborder behind
 set arrow 1 from 0, graph 0 to 0, graph 1 nohead linecolor rgb ideal_colour
-set key horizontal outside bottom center
+set bmargin 6
+set key at screen 0.34, screen 80 / height right top vertical maxrows 4
 few(n) = n <= 8
 mid(n) = n > 8 && n <= 32
 plot all using (few($2) ? $3 : NaN):1:ytic(4) with points pointtype 6 pointsize 1.1 linewidth 1.5 linecolor rgb "#2a9d8f" title "to 8 GPUs", \

@@ -1,0 +1,25 @@
+# The streams of one GPU over two steps, as bars.
+#   gnuplot -e "spans='t.dat'; name='...'; output='x.png'" plots/timeline.gp        spans: of timeline.awk
+load 'plots/style.gp'
+names = system(sprintf("awk '/^# stream/ { print $4 }' %s", spans))
+n_streams = words(names)
+kinds = "forward backward optimizer communication wait_for_the_others launch input"
+colours = forward_colour." ".backward_colour." ".optimizer_colour." ".exposed_colour." ".straggler_colour." ".launch_colour." ".input_colour
+title_of(k) = system("echo '".word(kinds, k)."' | tr _ ' '")
+n_of(k) = system(sprintf("awk '$4 == \"%s\"' %s | wc -l", word(kinds, k), spans)) + 0
+
+set terminal pngcairo size 1200, 170 + 70 * n_streams font "DejaVu Sans,11" background "white"
+set output output
+set title "Timeline of one GPU, two steps: ".name font "DejaVu Sans Bold,13" noenhanced
+set xlabel "time (ms)"
+set yrange [n_streams - 0.4:-0.6]
+set ytics scale 0 ()
+do for [s = 1:n_streams] { set ytics add (word(names, s) s - 1) }
+set ytics noenhanced
+set grid xtics noytics
+set key outside bottom center horizontal samplen 1.5
+set style fill solid 1.0 noborder
+set xrange [0:*]
+plot for [k = 1:words(kinds)] (n_of(k) > 0 ? spans : "/dev/null") \
+     using (stringcolumn(4) eq word(kinds, k) ? $2 : NaN):1:2:3:($1 - 0.36):($1 + 0.36) \
+     with boxxyerror linecolor rgb word(colours, k) title (n_of(k) > 0 ? title_of(k) : "")
