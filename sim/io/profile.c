@@ -159,7 +159,27 @@ static int insert_sorted(const char **names, int n, const char *name)
     return n + 1;
 }
 
-static int list_shipped(const char *folder, const char **names, struct arena *perm)
+static bool states_kind(const struct json_node *object, const struct profile_kind *kind)
+{
+    const struct json_node *stated = json_get(object, "kind");
+    return !stated ||
+           (json_kind(stated) == JSON_TEXT && strcmp(json_text(stated), kind->name) == 0);
+}
+
+static bool is_of_kind(const char *file, const struct profile_kind *kind, struct arena scratch)
+{
+    struct diag ignored = {.perm = &scratch};
+    struct json *json = json_read_file(file, &scratch, &ignored);
+    if (!json) return false;
+    const struct json_node *root = json_root(json);
+    bool right = json_kind(root) == JSON_OBJECT && states_kind(root, kind);
+    json_close(json);
+    return right;
+}
+
+/* list_shipped — names of the profiles of a kind; only where one was not found. */
+static int list_shipped(const char *folder, const struct profile_kind *kind, const char **names,
+                        struct arena *perm)
 {
     DIR *dir = opendir(folder);
     int n = 0;
@@ -167,6 +187,7 @@ static int list_shipped(const char *folder, const char **names, struct arena *pe
     for (const struct dirent *entry; (entry = readdir(dir)) && n < MAX_KNOWN - 1;) {
         size_t length = strlen(entry->d_name);
         if (length <= 5 || strcmp(entry->d_name + length - 5, ".json") != 0) continue;
+        if (!is_of_kind(arena_text(perm, "%s/%s", folder, entry->d_name), kind, *perm)) continue;
         n = insert_sorted(names, n, arena_text(perm, "%.*s", (int)length - 5, entry->d_name));
     }
     closedir(dir);
@@ -199,7 +220,7 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
     const char *names[MAX_KNOWN];
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/%s", reader->dir, kind->folder);
-    int n = list_shipped(folder, names, reader->perm);
+    int n = list_shipped(folder, kind, names, reader->perm);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;
 }
@@ -229,15 +250,16 @@ static void load_changes(const struct profile_reader *reader, const struct profi
                reader->diag);
 }
 
-static void check_kind(const struct profile_reader *reader, const struct profile_kind *kind,
+/* check_kind — of what kind an object says it is; one that says nothing may be of any. */
+static bool check_kind(const struct profile_reader *reader, const struct profile_kind *kind,
                        const struct json *json, const struct json_node *node)
 {
     const struct json_node *stated = json_get(node, "kind");
-    if (!stated) return;
-    bool right = json_kind(stated) == JSON_TEXT && !strcmp(json_text(stated), kind->name);
-    if (right) return;
+    if (states_kind(node, kind)) return true;
+    const char *is = json_kind(stated) == JSON_TEXT ? json_text(stated) : "nameless";
     diag_error(reader->diag, json_place(json, stated, reader->perm),
-               "not a %s profile (wanted \"%s\")", kind->name, kind->name);
+               "is a profile of kind %s (wanted %s)", is, kind->name);
+    return false;
 }
 
 struct choice_place {
@@ -346,7 +368,7 @@ static void load_object(const struct profile_reader *reader, const struct profil
                         struct profile_ref ref, const struct chain *chain, void *out)
 {
     const struct json_node *base = json_get(ref.node, "base");
-    check_kind(reader, kind, ref.json, ref.node);
+    if (!check_kind(reader, kind, ref.json, ref.node)) return;
     if (base) {
         load_ref(reader, kind, (struct profile_ref){ref.json, base, NULL}, chain, out);
         load_changes(reader, kind, ref.json, ref.node, out);
@@ -416,7 +438,7 @@ static void load_ref(const struct profile_reader *reader, const struct profile_k
 /* name_of — what to call a profile that does not say its name. */
 static const char *name_of(struct profile_ref ref, const char *stated)
 {
-    return stated && stated[0] ? stated : ref.name ? ref.name : "custom";
+    return stated && stated[0] ? stated : ref.node || !ref.name ? "custom" : ref.name;
 }
 
 void profile_read_gpu(const struct profile_reader *reader, struct profile_ref ref,

@@ -94,16 +94,25 @@ static struct profile_ref ref_of(const struct loader *load, const char *key, con
 
 /* --- model ------------------------------------------------------------------------------------ */
 
+static bool takes_length(const struct loader *load, const struct json_node *node,
+                         const struct model_kind *kind, int sequence_length)
+{
+    if (sequence_length <= kind->max_seq_len) return true;
+    struct diag_place at = place(load, json_get(node, "sequence_length"));
+    if (kind->max_seq_len == 0) {
+        diag_error(load->diag, at, "%s is no sequence model (leave it out)", kind->name);
+    } else {
+        diag_error(load->diag, at, "%d is more than the %d tokens that %s takes", sequence_length,
+                   kind->max_seq_len, kind->name);
+    }
+    return false;
+}
+
 static void load_model_kind(const struct loader *load, const struct json_node *node,
                             const struct model_keys *keys)
 {
     const struct model_kind *kind = model_find(keys->name);
-    if (kind && keys->sequence_length > kind->max_seq_len) {
-        diag_error(load->diag, place(load, json_get(node, "sequence_length")),
-                   "%d is more than the %d tokens that %s takes", keys->sequence_length,
-                   kind->max_seq_len, kind->name);
-        return;
-    }
+    if (kind && !takes_length(load, node, kind, keys->sequence_length)) return;
     if (kind) {
         load->in->model = kind->build(kind, keys->sequence_length, load->perm);
         return;
@@ -316,8 +325,8 @@ static void check_forced(const struct loader *load, const char *key, const char 
     if (n == 0) return; /* the library itself could not be read */
     const struct json_node *strategy = json_get(load->root, "strategy");
     profile_unknown(load->diag, place(load, json_get(strategy, key)),
-                    arena_text(load->perm, "%s of library \"%s\"", key, library->name), forced,
-                    names, n, load->perm);
+                    arena_text(load->perm, "%s %s", library->name, key), forced, names, n,
+                    load->perm);
 }
 
 static void fill_strategy(struct train_spec *train, const struct strategy_keys *keys)
@@ -601,8 +610,8 @@ static void check_collective(const struct loader *load, const struct op *op,
     char size[32];
     unit_print(op->size_B, DIM_SIZE, size, sizeof size);
     diag_error(load->diag, place(load, json_get(load->root, "library")),
-               "library \"%s\" has no %s%s%s of %s for %d ranks and %d servers", in->library.name,
-               op->algorithm ? op->algorithm : "", op->algorithm ? " " : "",
+               "library \"%s\" cannot do this: %s%s%s of %s, %d ranks, %d parameter servers",
+               in->library.name, op->algorithm ? op->algorithm : "", op->algorithm ? " " : "",
                coll_kind_names[op->coll], size, req.n_ranks, req.n_servers);
 }
 

@@ -1,0 +1,287 @@
+/* Profiles: what is shipped is complete and says where each number is from; references by name, by
+ * path and by base come to the same. */
+#include "../test.h"
+
+#include "io/profile.h"
+
+#include <dirent.h>
+#include <limits.h>
+
+enum { MAX_FILES = 256 };
+
+/* files of scenarios/FOLDER, in the order of the directory (tests do not depend on it) */
+static int list(const char *folder, const char **files, struct arena *perm)
+{
+    DIR *dir = opendir(arena_text(perm, "scenarios/%s", folder));
+    assert_non_null(dir);
+    int n = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        if (!strstr(entry->d_name, ".json")) continue;
+        assert_true(n < MAX_FILES);
+        files[n++] = arena_text(perm, "scenarios/%s/%s", folder, entry->d_name);
+    }
+    closedir(dir);
+    assert_true(n > 0);
+    return n;
+}
+
+static void fail_with(const struct diag *diag, const char *what)
+{
+    diag_print(diag, stderr);
+    fail_msg("%s", what);
+}
+
+static struct json *open_json(const char *file, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct json *json = json_read_file(file, perm, &diag);
+    if (!json) fail_with(&diag, file);
+    return json;
+}
+
+static const struct profile_kind *kind_of(const struct json_node *root)
+{
+    const struct json_node *kind = json_get(root, "kind");
+    assert_non_null(kind);
+    for (int i = 0; i < N_PROFILE_KINDS; i++) {
+        if (!strcmp(profile_kinds[i].name, json_text(kind))) return &profile_kinds[i];
+    }
+    fail_msg("unknown kind %s", json_text(kind));
+    return NULL;
+}
+
+static bool is_number(const struct field *fields, int n, const char *key)
+{
+    for (int i = 0; i < n; i++) {
+        if (strcmp(fields[i].key, key) != 0) continue;
+        return fields[i].type == FIELD_REAL || fields[i].type == FIELD_INT;
+    }
+    return false;
+}
+
+static void need_source(const char *file, const struct json_node *sources, const char *key)
+{
+    const struct json_node *source = json_get(sources, key);
+    if (source && json_kind(source) == JSON_TEXT && strlen(json_text(source)) > 3) return;
+    fail_msg("%s: \"%s\" has no source", file, key);
+}
+
+static void check_row_sources(const char *file, const struct json_node *row,
+                              const struct json_node *sources, struct arena *perm)
+{
+    for (int i = 0; i < json_size(row); i++) {
+        const char *key = json_key(json_at(row, i));
+        if (!is_number(profile_choice_fields, n_profile_choice_fields, key)) continue;
+        need_source(file, sources, arena_text(perm, "choices/%s", key));
+    }
+}
+
+static void check_sources(const char *file, struct arena *perm)
+{
+    struct json *json = open_json(file, perm);
+    const struct json_node *root = json_root(json);
+    const struct profile_kind *kind = kind_of(root);
+    const struct json_node *sources = json_get(root, "sources");
+    assert_non_null(sources);
+    for (int i = 0; i < json_size(root); i++) {
+        const char *key = json_key(json_at(root, i));
+        if (is_number(kind->fields, kind->n_fields, key)) need_source(file, sources, key);
+    }
+    const struct json_node *choices = json_get(root, "choices");
+    for (int i = 0; choices && i < json_size(choices); i++) {
+        check_row_sources(file, json_at(choices, i), sources, perm);
+    }
+    json_close(json);
+}
+
+static void every_shipped_number_has_a_source(void **state)
+{
+    static const char *const folders[] = {"hardware", "links", "libraries"};
+    for (int f = 0; f < 3; f++) {
+        const char *files[MAX_FILES];
+        int n = list(folders[f], files, *state);
+        for (int i = 0; i < n; i++) check_sources(files[i], *state);
+    }
+}
+
+static struct profile_ref named(const struct json *json, const char *name)
+{
+    return (struct profile_ref){json, NULL, name};
+}
+
+static void read_any(const struct profile_reader *reader, const struct profile_kind *kind,
+                     struct profile_ref ref, const char **name)
+{
+    struct gpu_profile gpu;
+    struct node_profile node;
+    struct nic_profile nic;
+    struct library_profile library;
+    if (kind == &profile_kinds[PROFILE_GPU]) {
+        profile_read_gpu(reader, ref, &gpu);
+        *name = gpu.gpu.name;
+    } else if (kind == &profile_kinds[PROFILE_NODE]) {
+        profile_read_node(reader, ref, &node);
+        *name = node.name;
+    } else if (kind == &profile_kinds[PROFILE_NIC]) {
+        profile_read_nic(reader, ref, &nic);
+        *name = nic.name;
+    } else {
+        profile_read_library(reader, ref, &library);
+        *name = library.library.name;
+    }
+}
+
+static void every_shipped_profile_loads_and_is_called_as_its_file(void **state)
+{
+    static const char *const folders[] = {"hardware", "links", "libraries"};
+    for (int f = 0; f < 3; f++) {
+        const char *files[MAX_FILES];
+        int n = list(folders[f], files, *state);
+        for (int i = 0; i < n; i++) {
+            struct diag diag = {.perm = *state};
+            struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+            struct json *json = open_json(files[i], *state);
+            const char *stem = strrchr(files[i], '/') + 1;
+            const char *want = arena_text(*state, "%.*s", (int)strlen(stem) - 5, stem);
+            const char *name = "";
+            read_any(&reader, kind_of(json_root(json)), named(json, want), &name);
+            if (!diag_ok(&diag)) fail_with(&diag, files[i]);
+            assert_string_equal(name, want);
+            json_close(json);
+        }
+    }
+}
+
+/* a document with one key, "it", to refer from */
+static struct profile_ref ref_in(const char *text, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct json *json = json_read_text("tests/io/bad/here.json", text, strlen(text), perm, &diag);
+    if (!json) fail_with(&diag, text);
+    return (struct profile_ref){json, json_get(json_root(json), "it"), NULL};
+}
+
+static void a100_peaks_are_those_of_the_data_sheet(void **state)
+{
+    /* NVIDIA A100 data sheet: 19.5 / 156 / 312 TFLOP/s dense, 80 GB at 2039 GB/s (SXM) */
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct gpu_profile gpu;
+    profile_read_gpu(&reader, ref_in("{\"it\": \"a100-sxm-80\"}", *state), &gpu);
+    assert_true(diag_ok(&diag));
+    assert_close(gpu.gpu.peak_flops[DTYPE_FP32], 19.5e12, 1e-12);
+    assert_close(gpu.gpu.peak_flops[DTYPE_TF32], 156e12, 1e-12);
+    assert_close(gpu.gpu.peak_flops[DTYPE_BF16], 312e12, 1e-12);
+    assert_close(gpu.gpu.peak_flops[DTYPE_FP8], 0, 0);
+    assert_close(gpu.gpu.memory_B, 80e9, 1e-12);
+    assert_close(gpu.gpu.hbm_Bps, 2039e9, 1e-12);
+    assert_string_equal(gpu.node, "dgx-a100");
+}
+
+static void a_base_keeps_what_is_not_changed(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct node_profile plain;
+    struct node_profile changed;
+    profile_read_node(&reader, ref_in("{\"it\": \"dgx-1v\"}", *state), &plain);
+    profile_read_node(
+        &reader,
+        ref_in("{\"it\": {\"base\": {\"base\": \"dgx-1v\", \"nics\": 2}, \"gpus\": 4}}", *state),
+        &changed);
+    assert_true(diag_ok(&diag));
+    assert_int_equal(changed.spec.gpus_per_node, 4);
+    assert_int_equal(changed.spec.nics_per_node, 2);
+    assert_close(changed.spec.scaleup_Bps, plain.spec.scaleup_Bps, 0);
+    assert_close(changed.scaleup_efficiency, plain.scaleup_efficiency, 0);
+    assert_int_equal(changed.spec.scaleup, SCALEUP_MESH);
+    assert_string_equal(changed.nic, "ib-edr");
+}
+
+static void a_key_that_no_base_has_is_still_unknown(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct nic_profile nic;
+    profile_read_nic(
+        &reader, ref_in("{\"it\": {\"base\": \"ib-edr\", \"bandwith\": \"1GB/s\"}}", *state), &nic);
+    assert_int_equal(diag.n_messages, 1);
+    assert_non_null(strstr(diag.messages[0], "bandwith"));
+    assert_non_null(strstr(diag.messages[0], "did you mean \"bandwidth\"?"));
+}
+
+static void a_path_is_relative_to_the_file_that_says_it(void **state)
+{
+    /* the document stands in tests/io/bad */
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"no-such-folder", NULL, *state, &diag};
+    struct nic_profile nic;
+    profile_read_nic(&reader, ref_in("{\"it\": \"../../../scenarios/links/ib-hdr.json\"}", *state),
+                     &nic);
+    assert_true(diag_ok(&diag));
+    assert_close(nic.bandwidth_Bps, 25e9, 1e-12); /* HDR: 200 Gb/s */
+    assert_string_equal(profile_path("a/b/c.json", "d/e.json", *state), "a/b/d/e.json");
+    assert_string_equal(profile_path("a/b/c.json", "/d.json", *state), "/d.json");
+    assert_string_equal(profile_path("c.json", "d.json", *state), "d.json");
+}
+
+static void zero_means_no_limit_in_a_choice(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct library_profile profile;
+    profile_read_library(&reader,
+                         ref_in("{\"it\": {\"choices\": [{\"collectives\": [\"all_reduce\", "
+                                "\"reduce\"], \"algorithm\": \"ring\", \"max_size\": \"8KiB\"}, "
+                                "{\"collectives\": [\"all_reduce\"], \"algorithm\": \"tree\"}]}}",
+                                *state),
+                         &profile);
+    assert_true(diag_ok(&diag));
+    const struct library *library = &profile.library;
+    assert_int_equal(library->n_choices, 3);
+    assert_int_equal(library->choices[0].kind, COLL_ALLREDUCE);
+    assert_int_equal(library->choices[1].kind, COLL_REDUCE);
+    assert_close(library->choices[1].max_B, 8192, 0);
+    assert_true(isinf(library->choices[2].max_B));
+    assert_true(isinf(library->choices[2].channel_cap_Bps));
+    assert_int_equal(library->choices[2].max_nodes, INT_MAX);
+    assert_string_equal(library->choices[2].algo->name, "tree");
+}
+
+static void nccl_rows_are_those_of_its_tuner(void **state)
+{
+    /* NCCL 2.18.3 tuning.cc: ring Simple 8.4 us + NVLink 3.4 us, NET 14 us; tree LL 6.8 us + 0.6, 5 us */
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct library_profile profile;
+    profile_read_library(&reader, ref_in("{\"it\": \"nccl-2.18\"}", *state), &profile);
+    assert_true(diag_ok(&diag));
+    int n_found = 0;
+    for (int i = 0; i < profile.library.n_choices; i++) {
+        const struct lib_choice *row = &profile.library.choices[i];
+        if (row->kind != COLL_ALLREDUCE) continue;
+        bool ring = !strcmp(row->algo->name, "ring") && !strcmp(row->protocol, "Simple");
+        bool tree = !strcmp(row->algo->name, "tree") && !strcmp(row->protocol, "LL");
+        if (!ring && !tree) continue;
+        n_found++;
+        assert_close(row->base_latency_s, ring ? 8.4e-6 : 6.8e-6, 1e-12);
+        assert_close(row->scaleup_latency_s, ring ? 3.4e-6 : 0.6e-6, 1e-12);
+        assert_close(row->net_latency_s, ring ? 14e-6 : 5e-6, 1e-12);
+    }
+    assert_int_equal(n_found, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shipped_number_has_a_source),
+        cmocka_unit_test(every_shipped_profile_loads_and_is_called_as_its_file),
+        cmocka_unit_test(a100_peaks_are_those_of_the_data_sheet),
+        cmocka_unit_test(a_base_keeps_what_is_not_changed),
+        cmocka_unit_test(a_key_that_no_base_has_is_still_unknown),
+        cmocka_unit_test(a_path_is_relative_to_the_file_that_says_it),
+        cmocka_unit_test(zero_means_no_limit_in_a_choice),
+        cmocka_unit_test(nccl_rows_are_those_of_its_tuner),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}

@@ -1,0 +1,425 @@
+/* Scenarios: every error a user can make has its message and builds nothing; what loads is as
+ * written. */
+#include "../test.h"
+
+#include "io/keys.h"
+#include "io/scenario.h"
+
+#include <dirent.h>
+
+enum { MAX_FILES = 256 };
+
+static const struct scenario_options plain = {.profile_dir = "scenarios"};
+
+static struct inputs *load_text(const char *text, const struct scenario_options *options,
+                                struct field_log *log, struct arena *perm, struct diag *diag)
+{
+    *diag = (struct diag){.perm = perm};
+    return scenario_load_text("here.json", text, strlen(text), options, log, perm, diag);
+}
+
+/* must_load — a text that is valid. */
+static struct inputs *must_load(const char *text, struct arena *perm)
+{
+    struct diag diag;
+    struct inputs *in = load_text(text, &plain, NULL, perm, &diag);
+    if (!in) diag_print(&diag, stderr);
+    assert_non_null(in);
+    return in;
+}
+
+static const char *printed(const struct diag *diag, struct arena *perm)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    diag_print(diag, out);
+    fclose(out);
+    const char *kept = arena_text(perm, "%s", text);
+    free(text);
+    return kept;
+}
+
+static const char *read_text(const char *file, struct arena *perm)
+{
+    FILE *in = fopen(file, "r");
+    if (!in) fail_msg("%s is missing", file);
+    char *text = arena_new(perm, char, 65536);
+    size_t n = fread(text, 1, 65535, in);
+    fclose(in);
+    text[n] = '\0';
+    return text;
+}
+
+static int list(const char *folder, const char **files, struct arena *perm)
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    int n = 0;
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".json") != 0) continue;
+        assert_true(n < MAX_FILES);
+        files[n++] = arena_text(perm, "%s/%s", folder, entry->d_name);
+    }
+    closedir(dir);
+    return n;
+}
+
+static void each_broken_scenario_says_exactly_what_is_wrong(void **state)
+{
+    const char *files[MAX_FILES];
+    int n = list("tests/io/bad", files, *state);
+    int n_wrong = 0;
+    assert_true(n >= 25);
+    for (int i = 0; i < n; i++) {
+        struct diag diag = {.perm = *state};
+        struct inputs *in = scenario_load(files[i], &plain, NULL, *state, &diag);
+        const char *got = printed(&diag, *state);
+        int stem = (int)(strrchr(files[i], '.') - files[i]);
+        const char *want = read_text(arena_text(*state, "%.*s.expect", stem, files[i]), *state);
+        if (!in && !strcmp(got, want)) continue;
+        print_error("%s:%s\n--- wanted\n%s--- got\n%s", files[i], in ? " loads" : "", want, got);
+        n_wrong++;
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+static void every_shipped_scenario_loads_and_asks_a_question(void **state)
+{
+    const char *files[MAX_FILES];
+    int n = list("scenarios", files, *state);
+    assert_true(n >= 8);
+    for (int i = 0; i < n; i++) {
+        struct diag diag = {.perm = *state};
+        struct field_log log = {0};
+        struct inputs *in = scenario_load(files[i], &plain, &log, *state, &diag);
+        if (!in) diag_print(&diag, stderr);
+        assert_non_null(in);
+        bool asks = strstr(files[i], "minimal.json") != NULL;
+        for (int u = 0; u < log.n_uses; u++) {
+            asks = asks || (!strcmp(log.uses[u].key, "question") && !log.uses[u].from_default);
+        }
+        if (!asks) fail_msg("%s has no question", files[i]);
+    }
+}
+
+#define FIVE                                                                                       \
+    "\"model\": \"resnet50\", \"batch_per_gpu\": 64, \"gpu\": \"v100-sxm2-16\", \"n_gpus\": 32"
+#define WITH(more) "{" FIVE ", " more "}"
+
+static void five_lines_are_enough(void **state)
+{
+    const char *text = read_text("scenarios/minimal.json", *state);
+    int n_lines = 0;
+    for (const char *at = text; *at; at++) n_lines += *at == '\n';
+    assert_int_equal(n_lines, 5);
+    struct inputs *in = must_load(text, *state);
+    assert_int_equal(in->n_gpus, 32);
+    assert_int_equal(in->train.n_nodes, 4); /* 32 / 8 of a DGX-1 */
+    assert_string_equal(in->train.strategy, "ddp");
+    assert_string_equal(in->library.name, "nccl-2.18");
+    assert_int_equal(in->fidelity, FIDELITY_FLUID);
+    assert_true(in->fold);
+    assert_int_equal(in->topo->n_gpus, 32);
+    assert_non_null(in->job);
+    assert_int_equal(in->job->n_ranks, 32);
+}
+
+static void sets_change_what_is_written(void **state)
+{
+    const char *const sets[] = {"/n_gpus=64", "/fabric={\"kind\": \"switch\"}", "/nic=eth-10g",
+                                "/run/fidelity=message"};
+    const struct scenario_options options = {sets, 4, NULL, "scenarios"};
+    struct diag diag;
+    struct inputs *in = load_text(WITH("\"run\": {\"fold\": true}"), &options, NULL, *state, &diag);
+    if (!in) diag_print(&diag, stderr);
+    assert_non_null(in);
+    assert_int_equal(in->n_gpus, 64);
+    assert_string_equal(in->fabric.kind, "switch");
+    assert_close(in->node.nic_Bps, 1.25e9, 1e-12); /* 10 Gb/s */
+    assert_false(in->node.gpudirect);              /* TCP goes through the host */
+    assert_int_equal(in->fidelity, FIDELITY_MESSAGE);
+    assert_false(in->fold); /* messages need every rank */
+}
+
+static void a_bad_set_is_reported(void **state)
+{
+    static const struct {
+        const char *set, *message;
+    } cases[] = {
+        {"n_gpus=64", "(/json/pointer=value)"},
+        {"/n_gpus", "(/json/pointer=value)"},
+        {"/no/such/parent=1", "/no"},
+        {"/n_gpus=many", "/n_gpus"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct scenario_options options = {&cases[i].set, 1, NULL, "scenarios"};
+        struct diag diag;
+        assert_null(load_text("{" FIVE "}", &options, NULL, *state, &diag));
+        assert_non_null(strstr(printed(&diag, *state), cases[i].message));
+    }
+}
+
+static void fidelity_may_be_forced(void **state)
+{
+    const struct scenario_options options = {NULL, 0, "estimate", "scenarios"};
+    const struct scenario_options wrong = {NULL, 0, "estimat", "scenarios"};
+    struct diag diag;
+    struct inputs *in = load_text("{" FIVE "}", &options, NULL, *state, &diag);
+    assert_non_null(in);
+    assert_int_equal(in->fidelity, FIDELITY_ESTIMATE);
+    assert_null(load_text("{" FIVE "}", &wrong, NULL, *state, &diag));
+    assert_non_null(strstr(diag.messages[0], "did you mean \"estimate\"?"));
+}
+
+static void a_measured_throughput_gives_the_step_of_one_gpu(void **state)
+{
+    struct inputs *in = must_load(
+        WITH("\"grad_accumulation\": 2, \"measured\": {\"one_gpu_throughput\": 320}"), *state);
+    assert_close(in->train.one_gpu_s, 64 * 2 / 320.0, 1e-12);
+    assert_close(in->spread.compute, 0.03, 1e-12); /* the default of measured/spread */
+    assert_close(must_load("{" FIVE "}", *state)->train.one_gpu_s, 0, 0);
+}
+
+static const struct lib_choice *row_of(const struct inputs *in, const char *algo,
+                                       const char *protocol)
+{
+    for (int i = 0; i < in->library.n_choices; i++) {
+        const struct lib_choice *row = &in->library.choices[i];
+        if (row->kind != COLL_ALLREDUCE || strcmp(row->algo->name, algo) != 0) continue;
+        if (!strcmp(row->protocol, protocol)) return row;
+    }
+    fail_msg("no row %s %s", algo, protocol);
+    return NULL;
+}
+
+static void hardware_efficiency_multiplies_the_rows(void **state)
+{
+    /* NCCL ring Simple is 1 and 14 us; a DGX-1 reaches 0.9 of NVLink, 10 GbE TCP 0.5 (set here) and
+     * 20 us in the hosts */
+    struct inputs *in = must_load(
+        WITH(
+            "\"nic\": {\"bandwidth\": \"10Gbps\", \"efficiency\": 0.5, \"host_latency\": \"20us\", "
+            "\"rdma\": false}"),
+        *state);
+    const struct lib_choice *ring = row_of(in, "ring", "Simple");
+    assert_close(ring->efficiency_scaleup, 0.9, 1e-12);
+    assert_close(ring->efficiency_net, 0.5, 1e-12);
+    assert_close(ring->net_latency_s, 34e-6, 1e-12);
+    in = must_load(WITH("\"library\": \"ideal\", \"nic\": \"eth-10g\""), *state);
+    ring = row_of(in, "ring", "ideal");
+    assert_close(ring->efficiency_scaleup, 1, 0);
+    assert_close(ring->efficiency_net, 1, 0);
+    assert_close(ring->net_latency_s, 0, 0);
+}
+
+/* links whose capacity differs between two loads, each by the factor */
+static int count_degraded(const struct topo *topo, const struct topo *sound, double factor)
+{
+    int n = 0;
+    assert_int_equal(topo->n_links, sound->n_links);
+    for (int l = 0; l < topo->n_links; l++) {
+        double part = topo->links[l].capacity_Bps / sound->links[l].capacity_Bps;
+        if (part > 1 - 1e-12) continue;
+        assert_close(part, factor, 1e-12);
+        n++;
+    }
+    return n;
+}
+
+static void degraded_links_lose_capacity_and_no_others(void **state)
+{
+    const struct topo *sound = must_load("{" FIVE "}", *state)->topo;
+    static const struct {
+        const char *text;
+        int n_links;
+    } cases[] = {
+        {WITH("\"degraded\": [{\"link\": \"node 3 nic 0 -> leaf 0\", \"factor\": 0.5}]"), 1},
+        {WITH("\"degraded\": [{\"link\": \"node 3 nic 0 <-> leaf 0\", \"factor\": 0.5}]"), 2},
+        {WITH("\"degraded\": [{\"link\": \"node 2 nic * -> leaf 0\", \"factor\": 0.5}]"), 4},
+        {WITH("\"degraded\": [{\"link\": \"node * nic 1 <-> leaf *\", \"factor\": 0.5}]"), 8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct topo *topo = must_load(cases[i].text, *state)->topo;
+        assert_int_equal(count_degraded(topo, sound, 0.5), cases[i].n_links);
+    }
+}
+
+static void placements_are_permutations(void **state)
+{
+    static const char *const texts[] = {"{" FIVE "}", WITH("\"placement\": \"spread\""),
+                                        WITH("\"placement\": \"random\""),
+                                        WITH("\"placement\": \"random\", \"run\": {\"seed\": 7}")};
+    struct inputs *in[4];
+    for (int i = 0; i < 4; i++) {
+        int seen[32] = {0};
+        in[i] = must_load(texts[i], *state);
+        for (int r = 0; r < 32; r++) seen[in[i]->gpu_of[r]]++;
+        for (int g = 0; g < 32; g++) assert_int_equal(seen[g], 1);
+    }
+    assert_int_equal(in[0]->gpu_of[5], 5);
+    assert_int_equal(in[1]->gpu_of[1], 8);  /* the next node of 8 GPUs */
+    assert_int_equal(in[1]->gpu_of[6], 17); /* node 6 mod 4 = 2, its second GPU */
+    assert_memory_not_equal(in[2]->gpu_of, in[3]->gpu_of, 32 * sizeof(int));
+    assert_memory_equal(in[2]->gpu_of, must_load(texts[2], *state)->gpu_of, 32 * sizeof(int));
+}
+
+static void slow_gpus_are_kept(void **state)
+{
+    struct inputs *in = must_load(WITH("\"slow_gpus\": [{\"gpu\": 3, \"factor\": 1.5}]"), *state);
+    assert_int_equal(in->n_slow, 1);
+    assert_int_equal(in->slow[0].gpu, 3);
+    assert_close(in->slow[0].factor, 1.5, 0);
+}
+
+static void one_server_needs_no_network(void **state)
+{
+    struct inputs *in = must_load("{\"model\": \"resnet50\", \"batch_per_gpu\": 64, \"gpu\": "
+                                  "\"v100-sxm2-16\", \"n_gpus\": 4, \"node\": {\"gpus\": 8}}",
+                                  *state);
+    assert_int_equal(in->train.n_nodes, 1);
+    assert_int_equal(in->topo->n_ports, 0);
+}
+
+static void the_log_tells_defaults_from_what_was_written(void **state)
+{
+    struct field_log log = {0};
+    struct diag diag;
+    assert_non_null(load_text(WITH("\"strategy\": \"horovod\""), &plain, &log, *state, &diag));
+    int n_seen = 0;
+    for (int i = 0; i < log.n_uses; i++) {
+        const struct field_use *use = &log.uses[i];
+        if (!strcmp(use->object, "strategy") && !strcmp(use->key, "kind")) {
+            n_seen++;
+            assert_string_equal(use->value, "horovod");
+            assert_false(use->from_default);
+        }
+        if (!strcmp(use->key, "fusion")) {
+            n_seen++;
+            assert_string_equal(use->value, "128MiB");
+            assert_true(use->from_default);
+        }
+    }
+    assert_int_equal(n_seen, 2);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+    enum { DEPTH = 100000 };
+    char *text = arena_new(*state, char, 2 * DEPTH + 1);
+    memset(text, '[', DEPTH);
+    memset(text + DEPTH, ']', DEPTH);
+    struct diag diag;
+    assert_null(load_text(text, &plain, NULL, *state, &diag));
+    assert_int_equal(diag.n_messages, 1);
+}
+
+static void a_file_of_17_MB_is_refused(void **state)
+{
+    char name[] = "/tmp/dpsim-test-XXXXXX";
+    int fd = mkstemp(name);
+    assert_true(fd >= 0);
+    FILE *out = fdopen(fd, "w");
+    for (int i = 0; i < 17 << 20; i++) fputc(' ', out);
+    fputs("{}", out);
+    fclose(out);
+    struct diag diag = {.perm = *state};
+    assert_null(scenario_load(name, &plain, NULL, *state, &diag));
+    remove(name);
+    assert_int_equal(diag.n_messages, 1);
+    assert_non_null(strstr(diag.messages[0], name));
+}
+
+static void a_missing_file_is_reported(void **state)
+{
+    struct diag diag = {.perm = *state};
+    assert_null(scenario_load("no/such.json", &plain, NULL, *state, &diag));
+    assert_int_equal(diag.n_messages, 1);
+    assert_non_null(strstr(diag.messages[0], "no/such.json"));
+}
+
+static const char *captured(void (*write)(FILE *), struct arena *perm)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    write(out);
+    fclose(out);
+    const char *kept = arena_text(perm, "%s", text);
+    free(text);
+    return kept;
+}
+
+static void the_schema_has_every_key_that_shipped_scenarios_use(void **state)
+{
+    const char *text = captured(scenario_schema, *state);
+    struct diag diag = {.perm = *state};
+    struct json *schema = json_read_text("schema", text, strlen(text), *state, &diag);
+    if (!schema) diag_print(&diag, stderr);
+    assert_non_null(schema);
+    const struct json_node *known = json_get(json_root(schema), "properties");
+    const char *files[MAX_FILES];
+    int n = list("scenarios", files, *state);
+    for (int i = 0; i < n; i++) {
+        struct json *json = json_read_file(files[i], *state, &diag);
+        assert_non_null(json);
+        for (int k = 0; k < json_size(json_root(json)); k++) {
+            const char *key = json_key(json_at(json_root(json), k));
+            if (!json_get(known, key)) fail_msg("%s: \"%s\" is not in the schema", files[i], key);
+        }
+        json_close(json);
+    }
+    /* model, gpu, batch_per_gpu, n_gpus: what five_lines_are_enough gives besides the fabric */
+    assert_int_equal(json_size(json_get(json_root(schema), "required")), 4);
+    json_close(schema);
+}
+
+static void the_reference_has_a_row_for_every_key(void **state)
+{
+    const char *text = captured(scenario_reference, *state);
+    for (int i = 0; i < n_top_fields; i++) {
+        assert_non_null(strstr(text, arena_text(*state, "| `%s` |", top_fields[i].key)));
+    }
+    for (int p = 0; p < N_KEYS_PARTS; p++) {
+        for (int i = 0; i < key_parts[p].n_fields; i++) {
+            const char *row = arena_text(*state, "| `%s` |", key_parts[p].fields[i].key);
+            assert_non_null(strstr(text, row));
+        }
+    }
+}
+
+static void names_of_precisions_are_in_the_order_of_the_enum(void **state)
+{
+    (void)state;
+    for (int t = 0; t < N_DTYPES; t++) assert_string_equal(precision_names[t], dtype_names[t]);
+    assert_null(precision_names[N_DTYPES]);
+    assert_null(fidelity_choices[N_FIDELITIES]);
+    assert_string_equal(fidelity_choices[FIDELITY_MESSAGE], "message");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_broken_scenario_says_exactly_what_is_wrong),
+        cmocka_unit_test(every_shipped_scenario_loads_and_asks_a_question),
+        cmocka_unit_test(five_lines_are_enough),
+        cmocka_unit_test(sets_change_what_is_written),
+        cmocka_unit_test(a_bad_set_is_reported),
+        cmocka_unit_test(fidelity_may_be_forced),
+        cmocka_unit_test(a_measured_throughput_gives_the_step_of_one_gpu),
+        cmocka_unit_test(hardware_efficiency_multiplies_the_rows),
+        cmocka_unit_test(degraded_links_lose_capacity_and_no_others),
+        cmocka_unit_test(placements_are_permutations),
+        cmocka_unit_test(slow_gpus_are_kept),
+        cmocka_unit_test(one_server_needs_no_network),
+        cmocka_unit_test(the_log_tells_defaults_from_what_was_written),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(a_file_of_17_MB_is_refused),
+        cmocka_unit_test(a_missing_file_is_reported),
+        cmocka_unit_test(the_schema_has_every_key_that_shipped_scenarios_use),
+        cmocka_unit_test(the_reference_has_a_row_for_every_key),
+        cmocka_unit_test(names_of_precisions_are_in_the_order_of_the_enum),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
