@@ -1,5 +1,6 @@
 # dpsim. Targets:
 #   make            build/release/dpsim, linked as ./dpsim      BUILD=release|debug|asan, V=1 shows commands
+#                   BUILD_DIR=elsewhere keeps output out of build/
 #   make test       every suite, in release and in asan         SUITES="net base" picks some
 #   make lint       floors, walls, banned calls, headers alone, clang-format, cppcheck, clang-tidy
 #   make format     clang-format in place
@@ -8,8 +9,9 @@
 #   make bench      build and run tests/bench/bench_*.c (release)
 #   make plots      figures (plots/plots.sh)      make demo   the published runs (plots/demo.sh)
 #   make deps       install every Debian package that any target needs
-#   make install    to $(DESTDIR)$(PREFIX)        make clean  remove build/
+#   make install    to $(DESTDIR)$(PREFIX)        make clean  remove $(BUILD_DIR)
 BUILD  ?= release
+BUILD_DIR ?= build
 PREFIX ?= /usr/local
 FUZZ_S ?= 60
 ifeq ($(origin CC),default)
@@ -20,7 +22,7 @@ endif
 # does not keep it from running. Floor "sim" is the top of sim/; its suites are in tests/sim.
 FLOORS = base net collectives workload sim io out
 SUITES = $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.[cs]* tests/fuzz/fuzz_*.c))))
-OUT   := build/$(BUILD)
+OUT   := $(BUILD_DIR)/$(BUILD)
 
 FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev
 FOR_TEST  = $(FOR_BUILD) libcmocka-dev
@@ -45,7 +47,7 @@ PARALLEL = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc))
 say      = @$(if $(V),,echo "  $(1) $@";)
 need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 
-.PHONY: all test lint format fuzz golden bench plots demo deps install clean suites benches
+.PHONY: all test lint format fuzz golden bench plots demo deps install clean suites benches run-suites
 all:
 	@$(call need,$(FOR_BUILD))
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(CALIB)
@@ -76,26 +78,31 @@ $(OUT)/tests/$(1)/%: $(OUT)/tests/$(1)/%.o $(or $(libs_$(1)),$(every))
 	$$(call say,link) $$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) -lcmocka
 endef
 $(foreach d,$(filter-out fuzz,$(SUITES) bench),$(eval $(call suite_dir,$d)))
+# without libFuzzer a fuzz target replays its corpus; the two of base do not wait for upper floors
 FUZZERS = $(patsubst tests/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(BUILD)),,$(OUT)/tests/fuzz/replay.o) $(every)
-	$(call say,link) $(CC) $(CFLAGS) $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+FUZZ_OF_BASE = fuzz/fuzz_json fuzz/fuzz_table
+define fuzzer
+$(OUT)/tests/$(1): $(OUT)/tests/$(1).o $(if $(filter fuzz,$(BUILD)),,$(OUT)/tests/fuzz/replay.o) \
+    $(if $(filter $(FUZZ_OF_BASE),$(1)),$(libs_base),$(every))
+	$$(call say,link) $$(CC) $$(CFLAGS) $$(if $$(filter fuzz,$$(BUILD)),-fsanitize=fuzzer) -o $$@ $$^ $$(LDLIBS)
+endef
+$(foreach f,$(FUZZERS),$(eval $(call fuzzer,$f)))
 
 C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c)))
 C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS:%=$(OUT)/tests/%))
 SH_SUITES = $(foreach s,$(SUITES),$(wildcard tests/$s/test_*.sh))
-suites: $(C_SUITES) $(C_REPLAYS) $(if $(SH_SUITES)$(filter-out $(FLOORS) fuzz,$(SUITES)),$(OUT)/dpsim)
+suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim)
 
-RUN_SUITES = DPSIM=$(OUT)/dpsim tests/run.sh build/test-totals $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
 run-suites:
-	@$(RUN_SUITES)
+	@DPSIM=$(OUT)/dpsim tests/run.sh $(TOTALS) $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
 test:
 	@$(call need,$(FOR_TEST))
-	@mkdir -p build && rm -f build/test-totals
-	@for build in release asan; do \
+	@mkdir -p $(BUILD_DIR) && totals=$$(mktemp $(BUILD_DIR)/totals.XXXXXX); \
+	for build in release asan; do \
 	    $(MAKE) --no-print-directory -k $(PARALLEL) BUILD=$$build suites || \
-	        echo "build $$build is broken: 0 passed, 1 failed" | tee -a build/test-totals; \
-	    $(MAKE) --no-print-directory BUILD=$$build run-suites; \
-	done; tests/run.sh build/test-totals
+	        echo "build $$build: 0 passed, 1 failed" | tee -a $$totals; \
+	    $(MAKE) --no-print-directory BUILD=$$build TOTALS=$$totals run-suites; \
+	done; tests/run.sh $$totals; status=$$?; rm -f $$totals; exit $$status
 
 lint:
 	@$(call need,$(FOR_LINT))
@@ -105,10 +112,10 @@ format:
 
 fuzz:
 	@$(call need,$(FOR_FUZZ))
-	@$(MAKE) $(PARALLEL) BUILD=fuzz CC=clang $(FUZZERS:%=build/fuzz/tests/%)
-	@for f in $(FUZZERS:fuzz/fuzz_%=%); do mkdir -p build/fuzz/corpus/$$f && \
-	    build/fuzz/tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_S) -max_len=4096 -print_final_stats=1 \
-	        -artifact_prefix=build/fuzz/$$f- build/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; done
+	@$(MAKE) $(PARALLEL) BUILD=fuzz CC=clang $(FUZZERS:%=$(BUILD_DIR)/fuzz/tests/%)
+	@cd $(BUILD_DIR)/fuzz && for f in $(FUZZERS:fuzz/fuzz_%=%); do mkdir -p found/$$f && \
+	    tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_S) -max_len=4096 -print_final_stats=1 -timeout=10 \
+	        found/$$f $(CURDIR)/tests/fuzz/corpus/$$f || exit 1; done
 
 BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/bench_*.c))
 benches: $(BENCHES)
@@ -133,7 +140,7 @@ install: all
 	install -Dm755 $(OUT)/dpsim $(DESTDIR)$(PREFIX)/bin/dpsim
 	cd scenarios && find . -type f -exec install -Dm644 {} $(DESTDIR)$(PREFIX)/share/dpsim/{} \;
 clean:
-	rm -rf build dpsim
+	rm -rf $(BUILD_DIR) dpsim
 
 .SECONDARY:
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -15,23 +15,31 @@ enum { ALIGN_B = 16 };
 #define ARENA_REDZONE_B 0
 #endif
 
+/* The highest top that any copy of the arena had, kept past `end`, where all copies find it: as far
+ * as there may be red zones. */
+static char **highest_top(const struct arena *arena)
+{
+    return (char **)(void *)arena->end;
+}
+
 struct arena *arena_open(size_t reserve_B)
 {
-    void *base = mmap(NULL, reserve_B, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base == MAP_FAILED) die("no address space for %zu bytes of memory", reserve_B);
-    struct arena *arena = base;
-    must(sizeof *arena <= ALIGN_B && reserve_B >= ALIGN_B);
-    *arena = (struct arena){.at = (char *)base + ALIGN_B, .end = (char *)base + reserve_B};
+    struct arena *arena = mmap(NULL, reserve_B, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena == MAP_FAILED) die("no address space for %zu bytes of memory", reserve_B);
+    must(sizeof *arena <= ALIGN_B && reserve_B >= 2 * ALIGN_B && reserve_B % ALIGN_B == 0);
+    arena->at = (char *)arena + ALIGN_B;
+    arena->end = (char *)arena + reserve_B - ALIGN_B;
     return arena;
 }
 
 void arena_close(struct arena *arena)
 {
     char *base = (char *)arena;
-    size_t reserve_B = (size_t)(arena->end - base);
-    ASAN_UNPOISON_MEMORY_REGION(base, reserve_B);
-    munmap(base, reserve_B);
+    char *end = arena->end + ALIGN_B;
+    char *top = *highest_top(arena);
+    if (top) ASAN_UNPOISON_MEMORY_REGION(base, (size_t)(top - base));
+    munmap(base, (size_t)(end - base));
 }
 
 /* A scratch copy may have left red zones above the top: what is handed out is unpoisoned first. */
@@ -51,6 +59,7 @@ void *arena_alloc(struct arena *arena, int64_t n, size_t size_B)
     memset(at, 0, used_B);
     ASAN_POISON_MEMORY_REGION(at + used_B, step_B - used_B);
     arena->at = at + step_B;
+    if (ARENA_REDZONE_B > 0 && arena->at > *highest_top(arena)) *highest_top(arena) = arena->at;
     return at;
 }
 

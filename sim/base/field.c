@@ -51,8 +51,7 @@ static const char *wanted(const struct field *field, struct arena *perm)
     case FIELD_CHOICE:
         return choices_text(field, perm);
     }
-    must(!"a field type");
-    return "";
+    must_not_reach("a field type");
 }
 
 static enum dim number_dim(const struct field *field)
@@ -148,8 +147,7 @@ static const char *as_written(const struct json_node *node, struct arena *perm)
     case JSON_OBJECT:
         return json_kind_name(json_kind(node));
     }
-    must(!"a kind of value");
-    return "";
+    must_not_reach("a kind of value");
 }
 
 static void log_use(const struct loading *loading, const char *key, const char *value,
@@ -343,8 +341,7 @@ static const char *schema_type(const struct field *field)
     case FIELD_CHOICE:
         return "string";
     }
-    must(!"a field type");
-    return "";
+    must_not_reach("a field type");
 }
 
 static void schema_limits(FILE *out, const struct field *field)

@@ -7,6 +7,9 @@
  * compiled out. */
 #define must(cond) ((cond) ? (void)0 : must_fail(__FILE__, __LINE__, #cond))
 
+/* must_not_reach — what no valid state leads to: a value that is none of its enum's. */
+#define must_not_reach(what) must_fail(__FILE__, __LINE__, "reached: " what)
+
 _Noreturn void must_fail(const char *file, int line, const char *cond);
 
 /* die — the world failed: prints "dpsim: message" and exits with status 2. */
