@@ -113,7 +113,8 @@ static inline struct endpoint host_at(int index)
 static inline void assert_names(const struct topo *topo)
 {
     char name[TOPO_NAME_MAX * 2 + 16];
-    int step = topo->n_links > 400 ? topo->n_links / 400 : 1; /* finding is a search: keep it short */
+    int step =
+        topo->n_links > 400 ? topo->n_links / 400 : 1; /* finding is a search: keep it short */
     for (int l = 0; l < topo->n_links; l += step) {
         topo_link_name(topo, l, name, sizeof name);
         if (topo_find_link(topo, name) != l) print_error("\"%s\" is not link %d\n", name, l);
@@ -138,8 +139,8 @@ static inline char *route_text(const struct topo *topo, struct endpoint src, str
 
 /* Largest flow from the vertices of sources to the sinks, by augmenting along shortest paths over links
  * with room left (Edmonds & Karp, JACM 19(2), 1972). For small graphs. side[v]: 1 source, -1 sink. */
-static inline bool augment(const struct topo *topo, const int *side, double *room_Bps, double *flow_Bps,
-                           struct arena scratch)
+static inline bool augment(const struct topo *topo, const int *side, double *room_Bps,
+                           double *flow_Bps, struct arena scratch)
 {
     int n = topo->n_vertices;
     int *via = arena_new(&scratch, int, n); /* link + 1 forwards, -(link + 1) backwards */

@@ -78,8 +78,7 @@ static void without_gpudirect_data_is_staged_in_host_memory(void **state)
 static void host_memory_reaches_gpus_and_nics(void **state)
 {
     struct topo *topo = built(eight_gpu_node(), fabric_of("switch"), 16, *state);
-    assert_path(topo, host_at(1), gpu_at(0), *state,
-                "node 0 host 0 > node 0 pcie 0 > gpu 0");
+    assert_path(topo, host_at(1), gpu_at(0), *state, "node 0 host 0 > node 0 pcie 0 > gpu 0");
     assert_path(topo, gpu_at(7), host_at(1), *state, "node 0 pcie 3 > node 0 host 1");
     assert_path(topo, host_at(0), host_at(3), *state,
                 "node 0 pcie 0 > node 0 nic 0 > switch > node 1 nic 2 > node 1 pcie 2 > "
