@@ -31,7 +31,7 @@ static double stream_B(const struct coll_req *req)
 /* The place in the channel's ring where its chain begins. */
 static int start(const struct coll_req *req, int channel)
 {
-    int at = shape_position(req, channel, req->root);
+    int at = shape_position(shape_way(req, channel), req->root);
     if (req->kind == COLL_REDUCE) at++; /* ends at the root */
     return at < req->n_ranks ? at : 0;
 }
@@ -89,7 +89,8 @@ void chain_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *
 static int member_at(const struct coll_req *req, int channel, int place)
 {
     int position = start(req, channel) + place;
-    return shape_member(req, channel, position < req->n_ranks ? position : position - req->n_ranks);
+    int n = req->n_ranks;
+    return shape_member(shape_way(req, channel), position < n ? position : position - n);
 }
 
 struct coll_flow chain_flow(const struct coll_req *req, int p, int b, int64_t k)
@@ -116,7 +117,7 @@ int64_t chain_units(const struct coll_req *req)
 bool chain_next(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out)
 {
     int n = req->n_ranks, chunks = shape_chunks(req, stream_B(req));
-    int place = shape_position(req, lane, member) - start(req, lane);
+    int place = shape_position(shape_way(req, lane), member) - start(req, lane);
     if (place < 0) place += n;
     if (i >= chunks || place == n - 1) return false;
     *out = (struct coll_send){

@@ -65,7 +65,8 @@ struct coll_flow ring_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)p;
     int position = (int)k, right = position + 1 < req->n_ranks ? position + 1 : 0;
-    return (struct coll_flow){shape_member(req, b, position), shape_member(req, b, right)};
+    struct way way = shape_way(req, b);
+    return (struct coll_flow){shape_member(way, position), shape_member(way, right)};
 }
 
 int ring_lanes(const struct coll_req *req)
@@ -88,18 +89,19 @@ bool ring_next(const struct coll_req *req, int member, int lane, int64_t i, stru
 {
     int n = req->n_ranks;
     if (i >= (int64_t)rounds(req) * (n - 1)) return false;
-    int step = (int)i, position = shape_position(req, lane, member);
+    struct way way = shape_way(req, lane);
+    int step = (int)i, position = shape_position(way, member);
     int scatter_steps = req->kind == COLL_ALLGATHER ? 0 : n - 1;
     int block = step < scatter_steps ? position - 1 - step : position - (step - scatter_steps);
     if (block < 0) block += n;
     *out = (struct coll_send){
-        .dst = shape_member(req, lane, position + 1 < n ? position + 1 : 0),
+        .dst = shape_member(way, position + 1 < n ? position + 1 : 0),
         .channel = lane,
-        .size_B = req->size_B / n / req->n_channels,
+        .size_B = req->size_B / ((double)n * req->n_channels),
         .slot = lane,
         .n_deps = step > 0,
         .deps = {{lane, step}},
-        .first_unit = (int64_t)lane * n + shape_member(req, lane, block),
+        .first_unit = (int64_t)lane * n + shape_member(way, block),
         .n_units = 1,
         .reduce = step < scatter_steps,
     };

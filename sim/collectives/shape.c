@@ -17,9 +17,7 @@ int shape_node(const struct coll_req *req, int member)
 
 int shape_log2(int n)
 {
-    int doublings = 0;
-    while (n > 1 && (1 << doublings) < n) doublings++;
-    return doublings;
+    return n <= 1 ? 0 : 32 - __builtin_clz((unsigned)n - 1);
 }
 
 int shape_entry(const struct coll_req *req, int channel)
@@ -34,27 +32,25 @@ int shape_exit(const struct coll_req *req, int channel)
     return entry == 0 ? m - 1 : entry - 1;
 }
 
-/* whether the exit follows the entry in cyclic order, and so is skipped until the end */
-static bool exit_skipped(int entry, int m)
+struct way shape_way(const struct coll_req *req, int channel)
 {
-    return (entry & 1) == 0 && entry + 1 < m;
+    int m = req->ranks_per_node, entry = shape_entry(req, channel);
+    return (struct way){m, entry, (entry & 1) == 0 && entry + 1 < m};
 }
 
-int shape_member(const struct coll_req *req, int channel, int position)
+int shape_member(struct way way, int position)
 {
-    int m = req->ranks_per_node, node = position / m, j = position - node * m;
-    int entry = shape_entry(req, channel), local = entry + j;
-    if (exit_skipped(entry, m) && j > 0) local = j == m - 1 ? entry + 1 : local + 1;
-    return node * m + (local < m ? local : local - m);
+    int m = way.m, j = position % m, local = way.entry + j;
+    if (way.skips && j > 0) local = j == m - 1 ? way.entry + 1 : local + 1;
+    return position - j + (local < m ? local : local - m);
 }
 
-int shape_position(const struct coll_req *req, int channel, int member)
+int shape_position(struct way way, int member)
 {
-    int m = req->ranks_per_node, node = member / m, entry = shape_entry(req, channel);
-    int j = member - node * m - entry;
+    int m = way.m, local = member % m, j = local - way.entry;
     if (j < 0) j += m;
-    if (exit_skipped(entry, m) && j > 0) j = j == 1 ? m - 1 : j - 1;
-    return node * m + j;
+    if (way.skips && j > 0) j = j == 1 ? m - 1 : j - 1;
+    return member - local + j;
 }
 
 int shape_rails(const struct coll_req *req)
@@ -131,13 +127,8 @@ struct tier_load shape_exchange_load(const struct coll_req *req, int step, struc
 
 struct fold fold_of(int n_ranks)
 {
-    struct fold fold = {.players = 1};
-    while (fold.players <= n_ranks / 2) {
-        fold.players *= 2;
-        fold.rounds++;
-    }
-    fold.surplus = n_ranks - fold.players;
-    return fold;
+    int rounds = 31 - __builtin_clz((unsigned)n_ranks), players = 1 << rounds;
+    return (struct fold){players, rounds, n_ranks - players};
 }
 
 int fold_player(struct fold fold, int rank)

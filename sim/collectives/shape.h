@@ -25,11 +25,19 @@ int shape_node(const struct coll_req *req, int member);
 /* shape_log2 — the number of doublings from 1 to reach at least n: ceil(log2 n). */
 int shape_log2(int n);
 
-/* shape_member, shape_position — the ring order of a channel and its inverse. */
+/* shape_entry, shape_exit — a channel's first and last local index in a node. */
 int shape_entry(const struct coll_req *req, int channel);
 int shape_exit(const struct coll_req *req, int channel);
-int shape_member(const struct coll_req *req, int channel, int position);
-int shape_position(const struct coll_req *req, int channel, int member);
+
+/* shape_way, shape_member, shape_position — the ring order of a channel, and members and positions
+ * in it, each the inverse of the other. */
+struct way {
+    int m, entry;
+    bool skips; /* the exit follows the entry in cyclic order and is left out until the end */
+};
+struct way shape_way(const struct coll_req *req, int channel);
+int shape_member(struct way way, int position);
+int shape_position(struct way way, int member);
 
 /* shape_rails, shape_rail_channel — how many rails each member has; the channel of its rail k. */
 int shape_rails(const struct coll_req *req);

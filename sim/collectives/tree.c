@@ -164,22 +164,22 @@ enum { TO_UP, TO_CHAIN, TO_CHILD, N_TO = TO_CHILD + 2 };
 static struct station station_of(const struct coll_req *req, int stream, int member)
 {
     int m = req->ranks_per_node, nodes = shape_nodes(req), channel = stream / 2;
-    int place = shape_position(req, channel, member), node = place / m, j = place % m;
+    struct way way = shape_way(req, channel);
+    int place = shape_position(way, member), node = place / m, j = place % m;
     struct station at = {.up = -1, .chain = -1, .children = {-1, -1}, .up_slot = FROM_CHAIN};
-    if (j + 1 < m) at.chain = shape_member(req, channel, place + 1);
+    if (j + 1 < m) at.chain = shape_member(way, place + 1);
     if (j > 0) {
-        at.up = shape_member(req, channel, place - 1);
+        at.up = shape_member(way, place - 1);
         return at;
     }
     struct branch branch = branch_of(node, nodes, stream % 2);
     if (branch.parent >= 0) {
-        at.up = shape_member(req, channel, branch.parent * m);
+        at.up = shape_member(way, branch.parent * m);
         at.up_slot = FROM_CHILD;
         if (branch_of(branch.parent, nodes, stream % 2).children[1] == node) at.up_slot++;
     }
     for (int i = 0; i < 2; i++)
-        if (branch.children[i] >= 0)
-            at.children[i] = shape_member(req, channel, branch.children[i] * m);
+        if (branch.children[i] >= 0) at.children[i] = shape_member(way, branch.children[i] * m);
     return at;
 }
 
@@ -189,7 +189,7 @@ struct coll_flow tree_flow(const struct coll_req *req, int p, int b, int64_t k)
     (void)p;
     int last = req->n_ranks - 1, m = req->ranks_per_node;
     int root_node = b % 2 == 0 ? 0 : renamed(0, shape_nodes(req), 1);
-    int root = shape_member(req, b / 2, root_node * m);
+    int root = shape_member(shape_way(req, b / 2), root_node * m);
     int lower = (int)(k < last ? k : k - last);
     if (lower >= root) lower++;
     int upper = station_of(req, b, lower).up;
