@@ -66,10 +66,293 @@ static void every_algorithm_gives_every_rank_each_contribution_once(void **state
                 }
 }
 
+/* Every request of up to 16 ranks, with each divisor per node, 1 to 3 channels and servers. */
+struct sweep {
+    struct coll_req req;
+    int variant; /* rendezvous, servers, channels */
+};
+
+static bool next_shape(struct sweep *sweep, const struct coll_algo *algo)
+{
+    struct coll_req *req = &sweep->req;
+    if (++sweep->variant == (algo->servers ? 18 : 6)) {
+        sweep->variant = 0;
+        do {
+            if (++req->ranks_per_node > req->n_ranks) {
+                req->n_ranks++;
+                req->ranks_per_node = 1;
+            }
+        } while (req->n_ranks % req->ranks_per_node != 0);
+    }
+    req->rendezvous = sweep->variant % 2;
+    req->n_channels = 1 + sweep->variant / 2 % 3;
+    req->n_servers = 1 + sweep->variant / 6;
+    return req->n_ranks <= 16;
+}
+
+static struct sweep sweep_of(const struct coll_algo *algo)
+{
+    return (struct sweep){.req = request(algo->kind, 1, 1, 1), .variant = -1};
+}
+
+static const struct coll_hops uniform = {{2e-6, 1e-9}, {2e-6, 1e-9}};
+
+static void closed_form_is_what_the_phases_give_on_a_uniform_network(void **state)
+{
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++) {
+        struct sweep sweep = sweep_of(algo);
+        while (next_shape(&sweep, algo)) {
+            struct arena scratch = *(struct arena *)*state;
+            if (!algo->fits(&sweep.req)) continue;
+            assert_close(algo->cost_s(&sweep.req, uniform),
+                         play_phases_s(algo, &sweep.req, uniform, scratch), 1e-9);
+        }
+    }
+}
+
+/* Without latencies, inside of nodes 10 times slower and faster than between them. Rings and chains
+ * bound the load inside, since a member that is a channel's exit sends less there. */
+static void closed_form_finds_the_busiest_port_of_either_tier(void **state)
+{
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++) {
+        struct sweep sweep = sweep_of(algo);
+        bool bound = strcmp(algo->name, "ring") == 0;
+        while (next_shape(&sweep, algo)) {
+            for (int slow_inside = 0; slow_inside < 2 && algo->fits(&sweep.req); slow_inside++) {
+                const struct coll_hops hops = {{0, slow_inside ? 1e-8 : 1e-10}, {0, 1e-9}};
+                double cost_s = algo->cost_s(&sweep.req, hops);
+                double phases_s = play_phases_s(algo, &sweep.req, hops, *(struct arena *)*state);
+                if (bound && slow_inside)
+                    assert_true(cost_s >= phases_s * (1 - 1e-9) && cost_s <= 10 * phases_s);
+                else
+                    assert_close(cost_s, phases_s, 1e-9);
+            }
+        }
+    }
+}
+
+static bool power_of_two(int n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* All ranks begin and end each step together, so nothing can get ahead: the sends must take the
+ * closed form's time. Rings without rendezvous and with turned channels do not keep step, nor do ranks
+ * over a power of two (their partners are sent to by two at once), nor servers that are not alike. */
+static bool synchronous(const struct coll_algo *algo, const struct coll_req *req)
+{
+    int n = req->n_ranks, m = req->ranks_per_node;
+    if (strcmp(algo->name, "tree") == 0 || req->kind == COLL_BROADCAST ||
+        req->kind == COLL_REDUCE || strcmp(algo->name, "reduce-broadcast") == 0)
+        return false;
+    if (strcmp(algo->name, "ring") == 0) return req->rendezvous || m == 1 || m == n;
+    if (strcmp(algo->name, "recursive-doubling") == 0 ||
+        strcmp(algo->name, "halving-doubling") == 0)
+        return power_of_two(n);
+    if (algo->servers) return n / m % req->n_servers == 0;
+    return true;
+}
+
+static void synchronous_sends_take_the_closed_form(void **state)
+{
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++) {
+        struct sweep sweep = sweep_of(algo);
+        while (next_shape(&sweep, algo)) {
+            struct arena scratch = *(struct arena *)*state;
+            if (!algo->fits(&sweep.req) || !synchronous(algo, &sweep.req)) continue;
+            assert_close(play_sends_s(algo, &sweep.req, uniform, scratch),
+                         algo->cost_s(&sweep.req, uniform), 1e-9);
+        }
+    }
+}
+
+/* |closed form - sends| <= depth (alpha + chunk / B), chunk being one of every stream together. */
+static void assert_pipeline_close(const struct coll_algo *algo, const struct coll_req *req,
+                                  struct arena scratch)
+{
+    struct coll_phase phase;
+    if (!algo->phase(req, 0, &phase)) return;
+    struct coll_bundle bundle;
+    algo->bundle(req, 0, 0, &bundle);
+    double chunks = ceil(bundle.bytes / req->chunk_B);
+    double chunk_B = bundle.bytes / chunks * phase.n_bundles;
+    double depth = phase.steps + 1 - chunks;
+    double got_s = play_sends_s(algo, req, uniform, scratch);
+    assert_true(fabs(got_s - algo->cost_s(req, uniform)) <=
+                depth * affine_at(uniform.inter, chunk_B) * (1 + 1e-9));
+}
+
+static void pipelined_sends_differ_by_less_than_a_chunk_per_hop(void **state)
+{
+    const struct coll_algo *pipelined[] = {coll_find(COLL_ALLREDUCE, "tree"),
+                                           coll_find(COLL_BROADCAST, "ring"),
+                                           coll_find(COLL_REDUCE, "ring")};
+    const double chunks_B[] = {1e6, 7e4, 1.5e4};
+    for (int a = 0; a < 3; a++) {
+        struct sweep sweep = sweep_of(pipelined[a]);
+        while (next_shape(&sweep, pipelined[a])) {
+            for (int c = 0; c < (sweep.req.n_ranks <= 8 ? 3 : 2); c++) {
+                sweep.req.chunk_B = chunks_B[c];
+                assert_pipeline_close(pipelined[a], &sweep.req, *(struct arena *)*state);
+            }
+        }
+    }
+}
+
+static void one_rank_alone_moves_nothing(void **state)
+{
+    (void)state;
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++) {
+        struct coll_req req = request(algo->kind, 1, 1, 2);
+        struct coll_phase phase;
+        struct coll_send send;
+        assert_true(algo->fits(&req));
+        assert_close(algo->cost_s(&req, uniform), 0, 0);
+        assert_false(algo->phase(&req, 0, &phase));
+        for (int lane = 0; lane < algo->n_lanes(&req); lane++)
+            for (int member = 0; member < coll_members(algo, &req); member++)
+                assert_false(algo->next(&req, member, lane, 0, &send));
+    }
+}
+
+static double cost(const char *name, struct coll_req req)
+{
+    return coll_find(req.kind, name)->cost_s(&req, uniform);
+}
+
+/* Hockney's alpha-beta forms, one rank per node: Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005;
+ * n = 8, alpha = 2 us, S beta = 1 ms. */
+static void textbook_forms_hold_for_eight_ranks(void **state)
+{
+    (void)state;
+    struct coll_req req = request(COLL_ALLREDUCE, 8, 1, 1);
+    double alpha = 2e-6, s = 1e-3;
+    assert_close(cost("ring", req), 14 * alpha + 14.0 / 8 * s, 1e-12);
+    assert_close(cost("recursive-doubling", req), 3 * (alpha + s), 1e-12);
+    assert_close(cost("halving-doubling", req), 6 * alpha + 14.0 / 8 * s, 1e-12);
+    assert_close(cost("direct", req), 2 * alpha + 14.0 / 8 * s, 1e-12);
+    assert_close(cost("hierarchical", req), 14 * alpha + 14.0 / 8 * s, 1e-12);
+    assert_close(cost("reduce-broadcast", req), 6 * (alpha + s), 1e-12);
+    /* One server, on the first node: seven others push to it and pull from it. */
+    assert_close(cost("parameter-server", req), 2 * (alpha + 7 * s), 1e-12);
+    req.n_servers = 8; /* a share each: what all-to-all would move, twice */
+    assert_close(cost("parameter-server", req), 2 * (alpha + 7.0 / 8 * s), 1e-12);
+    req.n_ranks = 9; /* one surplus rank: two more messages of S */
+    assert_close(cost("recursive-doubling", req), 5 * (alpha + s), 1e-12);
+    assert_close(cost("halving-doubling", req), 8 * alpha + (2 + 14.0 / 8) * s, 1e-12);
+    req = request(COLL_BROADCAST, 8, 1, 1);
+    req.chunk_B = 1e5; /* k = 10: 7 alpha, 6 + 10 chunks */
+    assert_close(cost("ring", req), 7 * alpha + 1.6 * s, 1e-12);
+    assert_close(cost("binomial", req), 3 * (alpha + s), 1e-12);
+    req.rendezvous = true; /* 16 times alpha + chunk */
+    assert_close(cost("ring", req), 16 * (alpha + s / 10), 1e-12);
+}
+
+/* Ring all-reduce over a star of 500 ns, 50 GB/s cables (two per message), chunk = floor(S / N):
+ * seconds simulated with SimGrid 3.32 S4U, network/model:CM02 without cross-traffic and TCP window. */
+static void ring_takes_what_simgrid_gives_on_a_star(void **state)
+{
+    (void)state;
+    static const struct {
+        int n;
+        double size_B, ms;
+    } golden[] = {{8, 1e6, 0.049},       {8, 1e8, 3.514},       {8, 1e9, 35.014},
+                  {64, 1e6, 0.165375},   {64, 1e8, 4.0635},     {64, 1e9, 39.501},
+                  {256, 1e6, 0.549841},  {256, 1e8, 4.494375},  {256, 1e9, 40.35375},
+                  {1024, 1e6, 2.085938}, {1024, 1e8, 6.042084}, {1024, 1e9, 42.006917}};
+    const struct coll_hops star = {{1e-6, 1 / 50e9}, {1e-6, 1 / 50e9}};
+    for (int i = 0; i < (int)(sizeof golden / sizeof golden[0]); i++) {
+        struct coll_req req = request(COLL_ALLREDUCE, golden[i].n, 1, 1);
+        req.size_B = golden[i].n * floor(golden[i].size_B / golden[i].n);
+        double got_ms = 1e3 * coll_find(COLL_ALLREDUCE, "ring")->cost_s(&req, star);
+        assert_true(fabs(got_ms - golden[i].ms) <= 0.5e-6 + 1e-9 * got_ms); /* printed digits */
+    }
+}
+
+/* 200 M fp32 parameters on 8 ranks: 0.8 GB of gradient, 2 * 7 / 8 * 0.8 = 1.4 GB sent by each. */
+static void ring_of_eight_sends_1400_MB_for_800(void **state)
+{
+    struct coll_req req = request(COLL_ALLREDUCE, 8, 8, 2);
+    req.size_B = 200e6 * 4;
+    struct arena scratch = *(struct arena *)*state;
+    double *sent_B = arena_new(&scratch, double, 8);
+    play_numbers(coll_find(COLL_ALLREDUCE, "ring"), &req, 1, sent_B, scratch);
+    for (int r = 0; r < 8; r++) assert_close(sent_B[r], 1.4e9, 1e-12);
+    assert_close(coll_bytes_sent_B(COLL_ALLREDUCE, 8, 0.8e9), 1.4e9, 1e-12);
+}
+
+static void busbw_of_a_flat_ring_stays_below_its_slowest_link(void **state)
+{
+    (void)state;
+    const struct coll_hops hops = {{1e-6, 1 / 300e9}, {5e-6, 1 / 25e9}};
+    for (int n = 16; n <= 4096; n *= 2)
+        for (double size_B = 1e3; size_B < 1e11; size_B *= 10) {
+            struct coll_req req = request(COLL_ALLREDUCE, n, 8, 4);
+            req.size_B = size_B;
+            double time_s = coll_find(COLL_ALLREDUCE, "ring")->cost_s(&req, hops);
+            assert_true(size_B / time_s * coll_busbw_factor(COLL_ALLREDUCE, n) < 25e9);
+        }
+}
+
+/* nccl-tests, doc/PERFORMANCE.md. */
+static void busbw_factors_are_those_of_nccl_tests(void **state)
+{
+    (void)state;
+    assert_close(coll_busbw_factor(COLL_ALLREDUCE, 4), 1.5, 1e-15);
+    assert_close(coll_busbw_factor(COLL_REDUCE_SCATTER, 4), 0.75, 1e-15);
+    assert_close(coll_busbw_factor(COLL_ALLGATHER, 4), 0.75, 1e-15);
+    assert_close(coll_busbw_factor(COLL_ALLTOALL, 4), 0.75, 1e-15);
+    assert_close(coll_busbw_factor(COLL_BROADCAST, 4), 1, 1e-15);
+    assert_close(coll_busbw_factor(COLL_REDUCE, 4), 1, 1e-15);
+    assert_close(coll_bytes_sent_B(COLL_BROADCAST, 1, 5), 0, 0);
+}
+
+static void rows_are_found_by_kind_and_name_and_named_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_coll_algos; i++) {
+        assert_ptr_equal(coll_find(coll_algos[i].kind, coll_algos[i].name), &coll_algos[i]);
+        assert_non_null(coll_algos[i].source);
+    }
+    for (int kind = 0; kind < N_COLL_KINDS; kind++) assert_non_null(coll_kind_names[kind]);
+    assert_null(coll_find(COLL_ALLTOALL, "ring"));
+    assert_null(coll_find(COLL_ALLREDUCE, "rings"));
+}
+
+static void only_what_can_run_fits(void **state)
+{
+    (void)state;
+    struct coll_req req = request(COLL_REDUCE_SCATTER, 6, 1, 1);
+    assert_false(coll_find(COLL_REDUCE_SCATTER, "recursive-halving")->fits(&req));
+    req = request(COLL_ALLREDUCE, 6, 1, 1);
+    assert_true(coll_find(COLL_ALLREDUCE, "halving-doubling")->fits(&req));
+    req.n_servers = 0;
+    assert_false(coll_find(COLL_ALLREDUCE, "parameter-server")->fits(&req));
+    req.n_servers = req.root = 2;
+    assert_false(coll_find(COLL_ALLREDUCE, "parameter-server")->fits(&req));
+    req = request(COLL_SENDRECV, 3, 1, 1);
+    assert_false(coll_find(COLL_SENDRECV, "direct")->fits(&req));
+    req = request(COLL_BROADCAST, 3, 1, 1);
+    req.root = 3;
+    assert_false(coll_find(COLL_BROADCAST, "binomial")->fits(&req));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_algorithm_gives_every_rank_each_contribution_once),
+        cmocka_unit_test(closed_form_is_what_the_phases_give_on_a_uniform_network),
+        cmocka_unit_test(closed_form_finds_the_busiest_port_of_either_tier),
+        cmocka_unit_test(synchronous_sends_take_the_closed_form),
+        cmocka_unit_test(pipelined_sends_differ_by_less_than_a_chunk_per_hop),
+        cmocka_unit_test(one_rank_alone_moves_nothing),
+        cmocka_unit_test(textbook_forms_hold_for_eight_ranks),
+        cmocka_unit_test(ring_takes_what_simgrid_gives_on_a_star),
+        cmocka_unit_test(ring_of_eight_sends_1400_MB_for_800),
+        cmocka_unit_test(busbw_of_a_flat_ring_stays_below_its_slowest_link),
+        cmocka_unit_test(busbw_factors_are_those_of_nccl_tests),
+        cmocka_unit_test(rows_are_found_by_kind_and_name_and_named_once),
+        cmocka_unit_test(only_what_can_run_fits),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
