@@ -102,3 +102,9 @@ struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
         .bytes = n_parameters * bytes_per_parameter, .n_kernels = 1.0, .fused = true};
     return work_time(gpu, &work, DTYPE_FP32);
 }
+
+struct kernel_time kernel_copy(const struct gpu *gpu, double size_B, int n_kernels)
+{
+    struct work work = {.bytes = 2.0 * size_B, .n_kernels = n_kernels, .fused = true};
+    return work_time(gpu, &work, DTYPE_FP32);
+}

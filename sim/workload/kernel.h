@@ -43,4 +43,7 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
 struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
                                     double bytes_per_parameter);
 
+/* kernel_copy — n_kernels that copy size_B in all within the GPU's memory. */
+struct kernel_time kernel_copy(const struct gpu *gpu, double size_B, int n_kernels);
+
 #endif

@@ -7,27 +7,29 @@
 #include "workload/program.h"
 
 struct train_spec {
-    const char *strategy;     /* a name in strategies */
+    const char *strategy; /* a name in strategies */
     int n_ranks;
-    double batch_per_gpu;     /* samples per micro-batch and GPU, > 0 */
-    int grad_accumulation;    /* micro-batches per step, >= 1 */
-    enum dtype dtype;         /* of arithmetic */
-    double gradient_B;        /* bytes per gradient element on the wire: 4 or 2 */
-    const char *optimizer;    /* "sgd", "momentum", "adam", "lamb": state and traffic per parameter */
+    double batch_per_gpu;  /* samples per micro-batch and GPU, > 0 */
+    int grad_accumulation; /* micro-batches per step, >= 1 */
+    enum dtype dtype;      /* of arithmetic */
+    double gradient_B;     /* bytes per gradient element on the wire: 4 or 2 */
+    const char *optimizer; /* "sgd", "momentum", "adam", "lamb": state and traffic per parameter */
     double bucket_cap_B, first_bucket_B; /* ddp */
-    double fusion_B, cycle_s; /* horovod */
-    int n_servers;            /* parameter-server; 0 = one per node (needs n_nodes) */
+    double fusion_B, cycle_s;            /* horovod */
+    int n_servers;                       /* parameter-server; 0 = one per node (needs n_nodes) */
     int n_nodes;
-    bool overlap;             /* communication may run during backward */
+    bool overlap;                     /* communication may run during backward */
     const char *algorithm, *protocol; /* forced; NULL = the library chooses */
-    double one_gpu_s;         /* measured step time of one GPU (all its micro-batches): kernel times are scaled to it; 0 = use the profile alone */
-    double input_s;           /* host time per step to feed the batch, 0 = none */
+    double
+        one_gpu_s; /* measured step time of one GPU (all its micro-batches): kernel times are scaled to it; 0 = use the profile alone */
+    double input_s; /* host time per step to feed the batch, 0 = none */
     int n_iterations;
 };
 
 struct strategy {
     const char *name; /* as written in scenarios */
-    struct job *(*build)(const struct train_spec *spec, const struct model *model, const struct gpu *gpu, struct arena *perm);
+    struct job *(*build)(const struct train_spec *spec, const struct model *model,
+                         const struct gpu *gpu, struct arena *perm);
     const char *summary, *source;
 };
 extern const struct strategy strategies[];
@@ -39,6 +41,7 @@ const struct strategy *strategy_find(const char *name);
  *   (tensors in registration order, walked backwards); returns the number of buckets.
  * A bucket closes once its bytes reach its limit after a tensor was added; tensors are never split.
  * Source: PyTorch torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size. */
-int ddp_buckets(const struct model *model, double gradient_B, double first_bucket_B, double bucket_cap_B, int *first_tensor);
+int ddp_buckets(const struct model *model, double gradient_B, double first_bucket_B,
+                double bucket_cap_B, int *first_tensor);
 
 #endif
