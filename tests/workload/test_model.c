@@ -1,0 +1,90 @@
+#include "workload/model.h"
+
+#include "test.h"
+#include "workload/builder.h"
+
+/* For every built-in model: the tensors sum to the published count (the sources stand in the table). */
+static void parameters_are_the_published_ones(void **state)
+{
+    for (int i = 0; i < n_model_kinds; i++) {
+        const struct model_kind *kind = &model_kinds[i];
+        assert_int_equal(model_n_parameters(kind->build(kind, 0, *state)), kind->n_parameters);
+    }
+}
+
+/* The counts once more, so that a slip in the registry's own column shows. */
+static void counts_known_by_heart(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t n;
+    } known[] = {
+        {"resnet18", 11689512},         {"resnet34", 21797672},    {"resnet50", 25557032},
+        {"resnet50-v1.5", 25557032},    {"resnet101", 44549160},   {"resnet152", 60192808},
+        {"vgg16", 138357544},           {"alexnet", 61100840},     {"inception-v3", 23834568},
+        {"bert-base", 110106428},       {"bert-large", 336226108}, {"gpt2", 124439808},
+        {"gpt2-medium", 354823168},     {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200},
+        {"inception-v3-aux", 27161264},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct model_kind *kind = model_find(known[i].name);
+        assert_non_null(kind);
+        assert_int_equal(model_n_parameters(kind->build(kind, 0, *state)), known[i].n);
+    }
+}
+
+/* Published multiply-adds are rounded to 3 or 4 digits (torchvision) or 2 (He et al.: 3.8 for 3.858). */
+static void multiply_adds_are_the_published_ones(void **state)
+{
+    int n_known = 0;
+    for (int i = 0; i < n_model_kinds; i++) {
+        const struct model_kind *kind = &model_kinds[i];
+        if (kind->gmac <= 0.0) continue;
+        double gmac = model_flop_per_sample(kind->build(kind, 0, *state)) / 2e9;
+        assert_close(gmac, kind->gmac, 0.016);
+        n_known++;
+    }
+    assert_int_equal(n_known, 11);
+}
+
+static void every_tensor_has_one_layer(void **state)
+{
+    for (int i = 0; i < n_model_kinds; i++) {
+        model_check(model_kinds[i].build(&model_kinds[i], 0, *state));
+    }
+}
+
+static void unknown_model_is_not_found(void **state)
+{
+    (void)state;
+    assert_null(model_find("resnet"));
+    assert_null(model_find(""));
+}
+
+/* A tensor registered before its layer (BERT's word bias) still belongs to that layer. */
+static void early_tensor_is_claimed_by_its_layer(void **state)
+{
+    struct builder b = builder_open("m", "image", "made up", *state);
+    int early = builder_early_tensor(&b, "late.bias", 7);
+    builder_layer(&b, (struct layer){.name = "first", .kind = LAYER_LINEAR, .n_kernels = 1});
+    builder_tensor(&b, "weight", 3);
+    builder_layer(&b, (struct layer){.name = "late", .kind = LAYER_LINEAR, .n_kernels = 1});
+    builder_claim(&b, early);
+    model_check(b.model);
+    assert_int_equal(b.model->tensors[0].layer, 1);
+    assert_int_equal(b.model->layers[1].first_tensor, 0);
+    assert_string_equal(b.model->tensors[1].name, "first.weight");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_the_published_ones),
+        cmocka_unit_test(counts_known_by_heart),
+        cmocka_unit_test(multiply_adds_are_the_published_ones),
+        cmocka_unit_test(every_tensor_has_one_layer),
+        cmocka_unit_test(unknown_model_is_not_found),
+        cmocka_unit_test(early_tensor_is_claimed_by_its_layer),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}

@@ -1,0 +1,101 @@
+#include "workload/transformer.h"
+
+#include "rig.h"
+#include "test.h"
+
+static double block_flop(const struct model *model, const char *prefix)
+{
+    double sum = 0.0;
+    for (int l = 0; l < model->n_layers; l++) {
+        const struct layer *layer = &model->layers[l];
+        bool inside = strncmp(layer->name, prefix, strlen(prefix)) == 0;
+        if (inside && layer_is_matrix(layer->kind)) sum += layer->flop;
+    }
+    return sum;
+}
+
+static double block_kept(const struct model *model, const char *prefix)
+{
+    double sum = 0.0;
+    for (int l = 0; l < model->n_layers; l++) {
+        const struct layer *layer = &model->layers[l];
+        if (strncmp(layer->name, prefix, strlen(prefix)) == 0) sum += layer->kept_elements;
+    }
+    return sum;
+}
+
+/* a block, forward: 24 s h^2 (1 + s / 6h) FLOP and, in 16 bits, s h (34 + 5 a s / h) bytes
+ * (Korthikanti et al. 2022, appendix A and eq. 1) */
+static void assert_block(const struct model *model, const char *prefix, double s, double h,
+                         double a)
+{
+    assert_close(block_flop(model, prefix), 24 * s * h * h * (1 + s / (6 * h)), 1e-12);
+    assert_close(2 * block_kept(model, prefix), s * h * (34 + 5 * a * s / h), 1e-12);
+}
+
+static void blocks_follow_the_published_formulas(void **state)
+{
+    const struct model_kind *bert = model_find("bert-large");
+    assert_block(bert->build(bert, 384, *state), "bert.encoder.layer.7.", 384, 1024, 16);
+    const struct model_kind *gpt2 = model_find("gpt2-xl");
+    assert_block(gpt2->build(gpt2, 0, *state), "transformer.h.47.", 1024, 1600, 25);
+}
+
+/* GPT-2 in all: L blocks and the word head 2 s h V. With both directions that is
+ * 72 L s h^2 (1 + s / 6h + V / 12 L h). */
+static void gpt2_flop_is_the_published_formula(void **state)
+{
+    double s = 1024, h = 768, l = 12, v = 50257;
+    double wanted = 72 * l * s * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+    assert_close(3 * model_flop_per_sample(rig_model("gpt2", *state)), wanted, 1e-12);
+}
+
+/* the word head runs on 20 of 128 and 80 of 512 positions */
+static void bert_predicts_masked_words_only(void **state)
+{
+    const struct model_kind *kind = model_find("bert-base");
+    static const int lengths[] = {128, 512};
+    static const double masked[] = {20, 80};
+    for (int i = 0; i < 2; i++) {
+        const struct model *model = kind->build(kind, lengths[i], *state);
+        assert_close(block_flop(model, "cls.predictions.decoder"), 2 * masked[i] * 768 * 30522, 0);
+        assert_close(model->tokens_per_sample, lengths[i], 0);
+        assert_int_equal(model_n_parameters(model), kind->n_parameters);
+    }
+}
+
+/* HuggingFace: the word bias is registered before the transform that runs ahead of it; its gradient is
+ * ready before the transform's all the same. */
+static void word_bias_is_registered_early(void **state)
+{
+    const struct model *model = rig_model("bert-base", *state);
+    int t = 0;
+    while (strcmp(model->tensors[t].name, "cls.predictions.bias") != 0) t++;
+    assert_string_equal(model->tensors[t + 1].name, "cls.predictions.transform.dense.weight");
+    assert_true(model->tensors[t].layer > model->tensors[t + 1].layer);
+}
+
+/* the word table is tied: it is the first tensor, and the head has no weight of its own */
+static void word_table_is_shared(void **state)
+{
+    const struct model *model = rig_model("gpt2", *state);
+    assert_int_equal(model->tensors[0].n_elements, 50257 * 768);
+    assert_int_equal(model->tensors[0].layer, 0);
+    for (int l = 0; l < model->n_layers; l++) {
+        if (strcmp(model->layers[l].name, "lm_head") == 0) {
+            assert_int_equal(model->layers[l].n_tensors, 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_follow_the_published_formulas),
+        cmocka_unit_test(gpt2_flop_is_the_published_formula),
+        cmocka_unit_test(bert_predicts_masked_words_only),
+        cmocka_unit_test(word_bias_is_registered_early),
+        cmocka_unit_test(word_table_is_shared),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
