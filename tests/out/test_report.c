@@ -19,7 +19,7 @@ static void the_page_says_what_matters(void **state)
         "Why?",
         "16 x V100",
         "100 ms",
-        "90.0 ms to 120 ms",
+        "90 ms to 120 ms",
         "10240 images/s",
         "85.0 % of 16 times one GPU",
         "10.0 % of the step",

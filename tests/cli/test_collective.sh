@@ -1,0 +1,44 @@
+#!/bin/sh
+# dpsim collective on good and bad input.
+. tests/cli/lib.sh
+good=scenarios/minimal.json
+
+# rows — lines of the table
+rows() {
+    grep -vc '^#' "$work/out"
+}
+
+test_that "the columns are those of nccl-tests" prints "busbw" collective $good -b 8 -e 1KiB
+test_that "8 B to 1 KiB by 2 are 8 sizes" [ "$(rows)" -eq 8 ]
+test_that "-f 4 takes fewer" prints "busbw" collective $good -b 8 -e 2048 -f 4
+test_that "8 32 128 512 2048" [ "$(rows)" -eq 5 ]
+test_that "sizes are read as nccl-tests does" prints "134217728" collective $good -b 128M -e 128M
+test_that "and with units" prints "134217728" collective $good -b 128MiB -e 128MiB
+test_that "--json prints JSON" prints_json collective $good -b 1M -e 16M --json
+for name in size_B time_s algbw_Bps busbw_Bps algorithm protocol bound_s; do
+    test_that "JSON has $name" grep -q "\"$name\":" "$work/out"
+done
+test_that "--csv prints a header" prints "size_B,time_s,algbw_Bps" collective $good -b 1M -e 1M --csv
+test_that "the same bytes twice" same_twice collective $good -b 8 -e 64M --csv
+
+run 0 collective $good -b 8 -e 256M --csv
+test_that "no time beats the bound" awk -F, 'NR > 1 && $2 < $7 * (1 - 1e-9) { exit 1 }' "$work/out"
+test_that "busbw is algbw 2 (n - 1) / n" awk -F, \
+    'NR > 1 { r = $4 / $3 / (2 * 31 / 32) - 1; if (r > 1e-6 || r < -1e-6) exit 1 }' "$work/out"
+for op in all_reduce reduce_scatter all_gather broadcast; do
+    test_that "--op $op is predicted" prints "$op" collective $good --op $op -b 1M -e 1M
+done
+test_that "other spellings are understood" prints "all_reduce" collective $good --op allreduce -b 1M -e 1M
+test_that "an algorithm can be forced" prints " ring " collective $good --algorithm ring -b 1M -e 1M
+
+test_that "an unknown op names the nearest" fails 64 "all_reduce" collective $good --op all_reduc
+test_that "an unknown algorithm is an input error" fails 1 "rng" collective $good --algorithm rng
+test_that "an unknown protocol is an input error" fails 1 "offers no" collective $good --protocol XX
+test_that "a size that is none is a usage error" fails 64 "--begin" collective $good -b big
+test_that "a negative size is a usage error" fails 64 "--begin" collective $good -b -8
+test_that "an end before the begin is a usage error" fails 64 "smaller" collective $good -b 8M -e 8
+test_that "a factor of 1 is a usage error" fails 64 "--factor" collective $good -f 1
+test_that "a million sizes are a usage error" fails 64 "sizes" collective $good -f 1.000001
+test_that "one GPU has nobody to talk to" fails 1 "2 GPUs" collective $good --set /n_gpus=1
+test_that "a missing file is an input error" fails 1 "no-such.json" collective no-such.json
+totals
