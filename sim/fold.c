@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "net/symmetry.h"
 
+#include <math.h>
 #include <string.h>
 
 double fold_slowdown(const struct inputs *in, int rank)
@@ -188,12 +189,25 @@ static void join_ranks(struct graph *graph)
     }
 }
 
-/* Latencies of a group's phases are part of its seed: they are sums along ways, which counts of flows
- * do not tell. */
+static void seed_reach(struct graph *graph, int v, const struct reach *reach, int label)
+{
+    for (int t = 0; t < N_TIERS; t++) {
+        if (isinf(reach->slowest_Bps[t])) continue;
+        graph->seed[v] = intern(&graph->interner, graph->seed[v], label * N_TIERS + t,
+                                bits_of(reach->slowest_Bps[t]));
+    }
+}
+
+/* What a group's latencies are worked out from is part of its seed: sums and minima along ways, which
+ * counts of flows do not tell. */
 static void seed_latencies(struct graph *graph, const struct laid *laid, int turn, int label)
 {
     int v = graph->group_vertex[laid->groups[turn]];
     if (v < 0) return;
+    bool ordered = graph->layout->shapes[laid->shape].ordered;
+    const struct reaches *reaches = &graph->layout->reaches[ordered][laid->groups[turn]];
+    seed_reach(graph, v, &reaches->intra, 2 * label);
+    seed_reach(graph, v, &reaches->inter, 2 * label + 1);
     const struct pattern *pattern = laid->pattern;
     int n = pattern->n_phases * N_HOP_KINDS;
     const double *wire_s = pattern->wire_s + (int64_t)turn * n;

@@ -92,9 +92,9 @@ static uint64_t order_of(const struct place *place)
     return hash;
 }
 
-static int find_shape(struct layout *layout, const struct place *place, bool ordered, bool roots,
-                      int first)
+static int find_shape(struct layout *layout, const struct place *place, bool ordered, int first)
 {
+    bool roots = has_roots(layout, place->comm);
     struct shape shape = {.comm = place->comm,
                           .ordered = ordered,
                           .n_ranks = place->n_ranks,
@@ -102,7 +102,7 @@ static int find_shape(struct layout *layout, const struct place *place, bool ord
                           .n_nodes = place->n_nodes,
                           .n_channels = place->n_channels,
                           .order = roots ? order_of(place) : 0,
-                          .place = place};
+                          .first_group = layout->first_group[place->comm] + place->group};
     for (int s = first; s < layout->n_shapes; s++) {
         const struct shape *other = &layout->shapes[s];
         if (other->ranks_per_node == shape.ranks_per_node && other->n_nodes == shape.n_nodes &&
@@ -110,7 +110,6 @@ static int find_shape(struct layout *layout, const struct place *place, bool ord
             return s;
         }
     }
-    shape.reaches = place_reaches(place);
     layout->shapes[layout->n_shapes] = shape;
     return layout->n_shapes++;
 }
@@ -130,12 +129,12 @@ static void shape_comm(struct layout *layout, int comm, bool ordered, const stru
                        struct arena *perm)
 {
     int first = layout->n_shapes;
-    bool roots = has_roots(layout, comm);
     for (int g = layout->first_group[comm]; g < layout->first_group[comm + 1]; g++) {
         int group = g - layout->first_group[comm];
         const struct place *place = place_group(layout->in, comm, group, ordered, perm);
         places[g] = place;
-        layout->shape_of[ordered][g] = find_shape(layout, place, ordered, roots, first);
+        layout->shape_of[ordered][g] = find_shape(layout, place, ordered, first);
+        layout->reaches[ordered][g] = place_reaches(place);
         warn_uneven(layout, place, perm);
     }
 }
@@ -153,6 +152,7 @@ static void shape_groups(struct layout *layout, struct arena *perm)
         const struct place **places = arena_new(perm, const struct place *, layout->n_groups);
         layout->places[ordered] = places;
         layout->shape_of[ordered] = arena_new(perm, int, layout->n_groups);
+        layout->reaches[ordered] = arena_new(perm, struct reaches, layout->n_groups);
         for (int g = 0; g < layout->n_groups; g++) layout->shape_of[ordered][g] = -1;
         for (int c = 0; c < job->n_comms; c++) {
             if (has_order(layout, c, ordered)) shape_comm(layout, c, ordered, places, perm);
@@ -190,7 +190,8 @@ static void choose_row(struct layout *layout, const struct use *use, const struc
     struct arena scratch = *perm;
     struct coll_hops *hops = arena_new(&scratch, struct coll_hops, library->n_choices);
     for (int r = 0; r < library->n_choices; r++) {
-        hops[r] = place_hops(&shape->reaches, library, &library->choices[r], true);
+        hops[r] = place_hops(&layout->reaches[shape->ordered][shape->first_group], library,
+                             &library->choices[r], true);
     }
     const char *tries[3][2] = {
         {use->algorithm, use->protocol}, {use->algorithm, NULL}, {NULL, NULL}};
@@ -211,14 +212,15 @@ static void choose(struct layout *layout, const struct use *use, const struct sh
                    struct choice *choice, struct arena *perm)
 {
     const struct library *library = &layout->in->library;
-    int n_servers = shape->place->n_servers;
+    const struct place *place = layout->places[shape->ordered][shape->first_group];
+    int n_servers = place->n_servers;
     choice->pattern = -1;
     choice->req = (struct coll_req){.kind = use->kind,
                                     .n_ranks = shape->n_ranks,
                                     .ranks_per_node = shape->ranks_per_node,
                                     .n_channels = shape->n_channels,
                                     .n_servers = n_servers,
-                                    .root = place_root(shape->place, use->root),
+                                    .root = place_root(place, use->root),
                                     .size_B = use->size_B,
                                     .chunk_B = library->chunk_B,
                                     .rendezvous = library->rendezvous};

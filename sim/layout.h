@@ -22,8 +22,7 @@ struct shape {
     bool ordered; /* see place.h */
     int n_ranks, ranks_per_node, n_nodes, n_channels;
     uint64_t order; /* of members against the job's, where roots make it matter; else 0 */
-    const struct place *place; /* of its first group */
-    struct reaches reaches;
+    int first_group;
 };
 
 struct choice {
@@ -50,6 +49,7 @@ struct layout {
     int n_groups;
     const struct place *const *places[2]; /* [ordered][n_groups], NULL where no use wants it */
     int *shape_of[2];                     /* the same, -1 */
+    struct reaches *reaches[2];           /* the same */
     struct shape *shapes;
     int n_shapes;
     struct choice

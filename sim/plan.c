@@ -226,53 +226,73 @@ static struct alphas alphas_of(const double *wire_s, const struct lib_choice *ro
     return (struct alphas){intra_s < 0.0 ? other_s : intra_s, inter_s < 0.0 ? other_s : inter_s};
 }
 
-static void add_phases(struct planner *planner, struct plan_coll *coll, const struct choice *choice,
-                       const double *wire_s)
+/* hops of a collective's group as its flows meet them: the slowest link, the longest way */
+struct met {
+    const struct choice *choice;
+    const struct pattern *pattern;
+    const double *wire_s; /* of the group, see struct pattern */
+    struct coll_hops hops;
+};
+
+static struct met meet(const struct planner *planner, const struct choice *choice, int group)
+{
+    const struct layout *layout = planner->layout;
+    const struct laid *laid = &layout->laid[choice->pattern];
+    const struct shape *shape = &layout->shapes[laid->shape];
+    const struct pattern *pattern = laid->pattern;
+    int64_t turn = laid->turn[group - layout->first_group[shape->comm]];
+    must(turn >= 0);
+    struct met met = {
+        .choice = choice,
+        .pattern = pattern,
+        .wire_s = pattern->wire_s + turn * pattern->n_phases * N_HOP_KINDS,
+        .hops = place_hops(&layout->reaches[shape->ordered][group], &planner->in->library,
+                           choice->row, false),
+    };
+    double longest_s[N_HOP_KINDS] = {-1.0, -1.0, -1.0};
+    for (int i = 0; i < pattern->n_phases * N_HOP_KINDS; i++) {
+        longest_s[i % N_HOP_KINDS] = fmax(longest_s[i % N_HOP_KINDS], met.wire_s[i]);
+    }
+    struct alphas alphas = alphas_of(longest_s, choice->row);
+    met.hops.intra.alpha_s = alphas.intra_s;
+    met.hops.inter.alpha_s = alphas.inter_s;
+    return met;
+}
+
+static struct plan_phase phase_of(const struct met *met, const struct coll_phase *phase, int p)
+{
+    const struct lib_choice *row = met->choice->row;
+    struct alphas alphas = alphas_of(met->wire_s + (int64_t)p * N_HOP_KINDS, row);
+    return (struct plan_phase){.latency_s = (p == 0 ? row->base_latency_s : 0.0) +
+                                            phase->hops_intra * alphas.intra_s +
+                                            phase->hops_inter * alphas.inter_s +
+                                            phase->fill_intra_B * met->hops.intra.beta_s_per_B,
+                               .fill_B = phase->fill_B,
+                               .n_bundles = phase->n_bundles};
+}
+
+static void add_phases(struct planner *planner, struct plan_coll *coll, const struct met *met)
 {
     struct plan *plan = planner->plan;
-    const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
-    const struct plan_bundle *ready = find_ready(planner, coll->group, choice);
+    const struct pattern *pattern = met->pattern;
+    const struct plan_bundle *ready = find_ready(planner, coll->group, met->choice);
     must(planner->n_phases + pattern->n_phases <= planner->cap_phases);
     must(planner->n_bundles + pattern->n_bundles <= planner->cap_bundles);
     for (int p = 0; p < pattern->n_phases; p++) {
         struct coll_phase phase;
         bool exists = coll->algo->phase(&coll->req, p, &phase);
         must(exists);
-        struct alphas alphas = alphas_of(wire_s + (int64_t)p * N_HOP_KINDS, coll->row);
-        plan->phases[planner->n_phases++] = (struct plan_phase){
-            .latency_s = phase.hops_intra * alphas.intra_s + phase.hops_inter * alphas.inter_s +
-                         (p == 0 ? coll->row->base_latency_s : 0.0),
-            .fill_B = phase.fill_B,
-            .first_bundle = planner->n_bundles,
-            .n_bundles = phase.n_bundles};
+        struct plan_phase *out = &plan->phases[planner->n_phases++];
+        *out = phase_of(met, &phase, p);
+        out->first_bundle = planner->n_bundles;
         for (int b = 0; b < phase.n_bundles; b++) {
             struct coll_bundle bundle;
             coll->algo->bundle(&coll->req, p, b, &bundle);
-            struct plan_bundle *out = &plan->bundles[planner->n_bundles++];
-            *out = ready[pattern->phase_bundle[p] + b];
-            out->bytes_per_B = bundle.bytes / coll->req.size_B;
+            plan->bundles[planner->n_bundles] = ready[pattern->phase_bundle[p] + b];
+            plan->bundles[planner->n_bundles++].bytes_per_B = bundle.bytes / coll->req.size_B;
         }
     }
     coll->n_phases = pattern->n_phases;
-}
-
-/* The closed form with the alphas that the flows meet: the longest of each kind in any phase. */
-static double estimate_s(const struct planner *planner, const struct plan_coll *coll,
-                         const struct choice *choice, int shape, const double *wire_s)
-{
-    const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
-    double longest_s[N_HOP_KINDS] = {-1.0, -1.0, -1.0};
-    for (int p = 0; p < pattern->n_phases; p++) {
-        for (int k = 0; k < N_HOP_KINDS; k++) {
-            longest_s[k] = fmax(longest_s[k], wire_s[(int64_t)p * N_HOP_KINDS + k]);
-        }
-    }
-    struct alphas alphas = alphas_of(longest_s, coll->row);
-    struct coll_hops hops = place_hops(&planner->layout->shapes[shape].reaches,
-                                       &planner->in->library, coll->row, false);
-    hops.intra.alpha_s = alphas.intra_s;
-    hops.inter.alpha_s = alphas.inter_s;
-    return coll->launch_s + coll->row->base_latency_s + coll->algo->cost_s(&coll->req, hops);
 }
 
 static int add_coll(struct planner *planner, int use, int group_class)
@@ -291,12 +311,11 @@ static int add_coll(struct planner *planner, int use, int group_class)
                                .req = choice->req,
                                .first_phase = planner->n_phases};
     if (choice->pattern >= 0) {
-        const struct laid *laid = &layout->laid[choice->pattern];
-        int64_t turn = laid->turn[group->rep];
-        const double *wire_s = laid->pattern->wire_s + turn * laid->pattern->n_phases * N_HOP_KINDS;
+        struct met met = meet(planner, choice, rep);
+        add_phases(planner, coll, &met);
         coll->launch_s = planner->in->library.launch_s;
-        add_phases(planner, coll, choice, wire_s);
-        coll->estimate_s = estimate_s(planner, coll, choice, laid->shape, wire_s);
+        coll->estimate_s =
+            coll->launch_s + coll->row->base_latency_s + coll->algo->cost_s(&coll->req, met.hops);
     }
     return plan->n_colls++;
 }
