@@ -99,29 +99,35 @@ static const char *read_sweep(const struct options *options, struct sweep *sweep
     return wrong;
 }
 
-/* Algorithms of the kind and protocols of the library are the names that may be forced. */
-static const char *check_forced(const struct options *options, const struct inputs *in,
-                                enum coll_kind kind, struct arena *perm)
+static const char *unknown_algorithm(const char *name, enum coll_kind kind, struct arena *perm)
 {
-    const char **names = arena_new(perm, const char *, n_coll_algos + in->library.n_choices);
+    const char **names = arena_new(perm, const char *, n_coll_algos);
     int n = 0;
     for (int a = 0; a < n_coll_algos; a++) {
         if (coll_algos[a].kind == kind) names[n++] = coll_algos[a].name;
     }
-    if (options->algorithm && !coll_find(kind, options->algorithm)) {
-        const char *near = diag_nearest(options->algorithm, names, n);
-        return arena_text(perm, "--algorithm: no '%s' for %s%s%s", options->algorithm,
-                          coll_kind_names[kind], near ? "; did you mean " : "", near ? near : "");
-    }
-    bool offered = false;
+    const char *near = diag_nearest(name, names, n);
+    return arena_text(perm, "--algorithm: no '%s' for %s%s%s", name, coll_kind_names[kind],
+                      near ? "; did you mean " : "", near ? near : "");
+}
+
+static bool is_forced(const char *forced, const char *name)
+{
+    return !forced || strcmp(forced, name) == 0;
+}
+
+/* A forced name must be one that the library offers for this kind. */
+static const char *check_forced(const struct options *options, const struct inputs *in,
+                                enum coll_kind kind, struct arena *perm)
+{
+    if (options->algorithm && !coll_find(kind, options->algorithm))
+        return unknown_algorithm(options->algorithm, kind, perm);
     for (int c = 0; c < in->library.n_choices; c++) {
         const struct lib_choice *choice = &in->library.choices[c];
-        bool here = choice->kind == kind &&
-                    (!options->algorithm || strcmp(choice->algo->name, options->algorithm) == 0) &&
-                    (!options->protocol || strcmp(choice->protocol, options->protocol) == 0);
-        offered = offered || here;
+        if (choice->kind == kind && is_forced(options->algorithm, choice->algo->name) &&
+            is_forced(options->protocol, choice->protocol))
+            return NULL;
     }
-    if (offered) return NULL;
     return arena_text(perm, "library %s offers no %s with algorithm %s and protocol %s",
                       in->library.name, coll_kind_names[kind],
                       options->algorithm ? options->algorithm : "(any)",
@@ -153,8 +159,11 @@ static int measure_all(const struct inputs *base, const struct options *options,
     int n = 0;
     feclearexcept(FE_ALL_EXCEPT);
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
-    for (double size_B = sweep->first_B; size_B <= sweep->last_B; size_B *= sweep->factor)
+    double size_B = sweep->first_B;
+    while (size_B <= sweep->last_B) {
         lines[n++] = measure(base, options, sweep->kind, size_B, *perm);
+        size_B *= sweep->factor;
+    }
     fedisableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
     return n;
 }

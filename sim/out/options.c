@@ -60,9 +60,9 @@ const struct command_row command_rows[N_COMMANDS] = {
 #define FOR(command)     (1U << (command))
 #define FOR_ALL          ((1U << N_COMMANDS) - 1U)
 #define FOR_LOADERS      (FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_TOPO))
-#define FLAG(member)     .kind = OPTION_FLAG, .offset = offsetof(struct options, member)
-#define TEXT(member)     .kind = OPTION_TEXT, .offset = offsetof(struct options, member)
-#define REPEATED(member) .kind = OPTION_REPEATED, .offset = offsetof(struct options, member)
+#define FLAG(member)     offsetof(struct options, member), OPTION_FLAG
+#define TEXT(member)     offsetof(struct options, member), OPTION_TEXT
+#define REPEATED(member) offsetof(struct options, member), OPTION_REPEATED
 
 const struct option_row option_rows[] = {
     {"--json", NULL, FLAG(json), FOR_LOADERS, NULL, NULL, "print JSON"},

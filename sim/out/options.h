@@ -51,8 +51,8 @@ enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_REPEATED };
 struct option_row {
     const char *name;  /* "--json" */
     const char *other; /* a second spelling, "-b"; NULL if none */
+    size_t offset;     /* in struct options: bool, const char *, struct text_list */
     enum option_kind kind;
-    size_t offset;       /* in struct options: bool, const char *, struct text_list */
     unsigned commands;   /* bit per command that takes it */
     const char *value;   /* name of the value for help; NULL for flags */
     const char *choices; /* allowed values, separated by '|'; NULL = any */

@@ -119,15 +119,16 @@ static void print_part(FILE *out, const char *name, double time_s, double step_s
 
 static void print_parts(FILE *out, const struct result *result)
 {
-    char text[32];
     double step_s = result->iteration_s;
     fputs("\nwhere the step goes (the GPU that works hardest)\n", out);
     for (int share = 0; share < N_SHARES; share++)
         print_part(out, share_names[share], result->share_s[share], step_s);
-    double hidden_s = result->communication_s - result->exposed_communication_s;
-    if (hidden_s > WORTH_A_LINE * step_s)
-        fprintf(out, "  %-21s  %9s           of communication behind kernels\n", "hidden",
+    double hidden_s = result->communication_s - result->share_s[SHARE_EXPOSED];
+    if (hidden_s > WORTH_A_LINE * step_s) {
+        char text[32];
+        fprintf(out, "  %-21s  %9s           runs behind kernels\n", "hidden communication",
                 print_unit(hidden_s, DIM_TIME, text, sizeof text));
+    }
 }
 
 static void print_limit(FILE *out, const struct result *result)

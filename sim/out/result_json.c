@@ -16,45 +16,45 @@ enum column_type { COLUMN_NUMBER, COLUMN_COUNT, COLUMN_BIG, COLUMN_BOOL, COLUMN_
 
 struct column {
     const char *name;
-    enum column_type type;
     size_t offset; /* in struct flat */
+    enum column_type type;
     bool only_csv; /* JSON holds it in a list or an object */
 };
 
-#define IN(member)  offsetof(struct flat, member), false
-#define CSV(member) offsetof(struct flat, member), true
+#define IN(type, member)  offsetof(struct flat, member), COLUMN_##type, false
+#define CSV(type, member) offsetof(struct flat, member), COLUMN_##type, true
 
 static const struct column columns[] = {
-    {"scenario", COLUMN_TEXT, IN(scenario)},
-    {"fidelity", COLUMN_TEXT, IN(fidelity)},
-    {"n_gpus", COLUMN_COUNT, IN(n_gpus)},
-    {"iteration_s", COLUMN_NUMBER, IN(result.iteration_s)},
-    {"interval_low_s", COLUMN_NUMBER, CSV(result.interval_s[0])},
-    {"interval_high_s", COLUMN_NUMBER, CSV(result.interval_s[1])},
-    {"compute_s", COLUMN_NUMBER, IN(result.compute_s)},
-    {"communication_s", COLUMN_NUMBER, IN(result.communication_s)},
-    {"exposed_communication_s", COLUMN_NUMBER, IN(result.exposed_communication_s)},
-    {"bubble_s", COLUMN_NUMBER, IN(result.bubble_s)},
-    {"launch_s", COLUMN_NUMBER, IN(result.share_s[SHARE_LAUNCH])},
-    {"input_s", COLUMN_NUMBER, IN(result.share_s[SHARE_INPUT])},
-    {"straggler_s", COLUMN_NUMBER, IN(result.share_s[SHARE_STRAGGLER])},
-    {"forward_s", COLUMN_NUMBER, IN(result.share_s[SHARE_FORWARD])},
-    {"backward_s", COLUMN_NUMBER, IN(result.share_s[SHARE_BACKWARD])},
-    {"optimizer_s", COLUMN_NUMBER, IN(result.share_s[SHARE_OPTIMIZER])},
-    {"throughput", COLUMN_NUMBER, IN(result.throughput)},
-    {"throughput_unit", COLUMN_TEXT, IN(unit_text)},
-    {"scaling_efficiency", COLUMN_NUMBER, IN(result.scaling_efficiency)},
-    {"one_gpu_s", COLUMN_NUMBER, IN(result.one_gpu_s)},
-    {"bytes_sent_B", COLUMN_NUMBER, IN(result.bytes_sent_B)},
-    {"memory_B", COLUMN_NUMBER, IN(result.memory_B)},
-    {"fits", COLUMN_BOOL, IN(result.fits)},
-    {"mfu", COLUMN_NUMBER, IN(result.mfu)},
-    {"limit_kind", COLUMN_TEXT, CSV(result.limit_kind)},
-    {"limit_name", COLUMN_TEXT, CSV(result.limit_name)},
-    {"gain_if_doubled", COLUMN_NUMBER, CSV(result.gain_if_doubled)},
-    {"n_classes", COLUMN_COUNT, IN(result.n_classes)},
-    {"n_events", COLUMN_BIG, IN(result.n_events)},
-    {"n_warnings", COLUMN_COUNT, CSV(n_warnings_all)},
+    {"scenario", IN(TEXT, scenario)},
+    {"fidelity", IN(TEXT, fidelity)},
+    {"n_gpus", IN(COUNT, n_gpus)},
+    {"iteration_s", IN(NUMBER, result.iteration_s)},
+    {"interval_low_s", CSV(NUMBER, result.interval_s[0])},
+    {"interval_high_s", CSV(NUMBER, result.interval_s[1])},
+    {"compute_s", IN(NUMBER, result.compute_s)},
+    {"communication_s", IN(NUMBER, result.communication_s)},
+    {"exposed_communication_s", IN(NUMBER, result.exposed_communication_s)},
+    {"bubble_s", IN(NUMBER, result.bubble_s)},
+    {"launch_s", IN(NUMBER, result.share_s[SHARE_LAUNCH])},
+    {"input_s", IN(NUMBER, result.share_s[SHARE_INPUT])},
+    {"straggler_s", IN(NUMBER, result.share_s[SHARE_STRAGGLER])},
+    {"forward_s", IN(NUMBER, result.share_s[SHARE_FORWARD])},
+    {"backward_s", IN(NUMBER, result.share_s[SHARE_BACKWARD])},
+    {"optimizer_s", IN(NUMBER, result.share_s[SHARE_OPTIMIZER])},
+    {"throughput", IN(NUMBER, result.throughput)},
+    {"throughput_unit", IN(TEXT, unit_text)},
+    {"scaling_efficiency", IN(NUMBER, result.scaling_efficiency)},
+    {"one_gpu_s", IN(NUMBER, result.one_gpu_s)},
+    {"bytes_sent_B", IN(NUMBER, result.bytes_sent_B)},
+    {"memory_B", IN(NUMBER, result.memory_B)},
+    {"fits", IN(BOOL, result.fits)},
+    {"mfu", IN(NUMBER, result.mfu)},
+    {"limit_kind", CSV(TEXT, result.limit_kind)},
+    {"limit_name", CSV(TEXT, result.limit_name)},
+    {"gain_if_doubled", CSV(NUMBER, result.gain_if_doubled)},
+    {"n_classes", IN(COUNT, result.n_classes)},
+    {"n_events", IN(BIG, result.n_events)},
+    {"n_warnings", CSV(COUNT, n_warnings_all)},
 };
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 

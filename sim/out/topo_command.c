@@ -18,10 +18,15 @@ struct link_kind {
     int n, first;
 };
 
+static bool same(double a, double b)
+{
+    return !(a < b) && !(b < a);
+}
+
 static bool alike(const struct link *a, const struct link *b)
 {
-    return a->tier == b->tier && memcmp(&a->capacity_Bps, &b->capacity_Bps, sizeof(double)) == 0 &&
-           memcmp(&a->latency_s, &b->latency_s, sizeof(double)) == 0;
+    return a->tier == b->tier && same(a->capacity_Bps, b->capacity_Bps) &&
+           same(a->latency_s, b->latency_s);
 }
 
 /* A network has few kinds; what goes beyond KINDS_MAX (every link degraded differently) joins the last. */
