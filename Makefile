@@ -2,7 +2,7 @@
 #   make            build/release/dpsim, linked as ./dpsim      BUILD=release|debug|asan, V=1 shows commands
 #                   BUILD_DIR=elsewhere keeps output out of build/
 #   make test       every suite, in release and in asan         SUITES="net base" picks some
-#   make lint       floors, walls, banned calls, headers alone, clang-format, cppcheck, clang-tidy
+#   make lint       floors, walls, banned calls, headers alone, clang-format, cppcheck, clang-tidy (RULES=...)
 #   make format     clang-format in place
 #   make fuzz       each tests/fuzz/fuzz_*.c under libFuzzer for FUZZ_S seconds
 #   make golden     re-make the golden files (tests/golden/test_golden.sh --remake)
@@ -104,9 +104,12 @@ test:
 	    $(MAKE) --no-print-directory BUILD=$$build TOTALS=$$totals run-suites; \
 	done; tests/run.sh $$totals; status=$$?; rm -f $$totals; exit $$status
 
+lint: export CPPFLAGS := $(CPPFLAGS)
+lint: export WARN := $(WARN)
+lint: export BUILD_DIR := $(BUILD_DIR)
 lint:
 	@$(call need,$(FOR_LINT))
-	@CPPFLAGS='$(CPPFLAGS)' WARN='$(WARN)' tests/lint/lint.sh
+	@tests/lint/lint.sh $(RULES)
 format:
 	clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGN_B = 16 };
+#define ALIGN_B ((size_t)16)
 
 /* the asan build sets 16, so that a write past the end of an array cannot reach the next one */
 #ifndef ARENA_REDZONE_B

@@ -310,6 +310,8 @@ static void report_unknown(const struct loading *loading, const struct json_node
     }
 }
 
+/* Callers name each argument once, in one call per object.
+ * NOLINTNEXTLINE(readability-function-size) */
 void field_load(const struct field *fields, int n_fields, const char *const *extra,
                 const struct json *json, const struct json_node *node, void *out,
                 const char *object, struct field_log *log, struct arena *perm, struct diag *diag)

@@ -23,7 +23,7 @@ struct field {
 };
 
 #define FIELD_OFFSET(type, member, wanted)                                                         \
-    (offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, wanted : 1)))
+    (offsetof(type, member) + _Generic(((type *)0)->member, wanted : (size_t)0))
 #define FIELD_REAL_AT(type, member) FIELD_OFFSET(type, member, double)
 #define FIELD_INT_AT(type, member)  FIELD_OFFSET(type, member, int)
 #define FIELD_TEXT_AT(type, member) FIELD_OFFSET(type, member, const char *)

@@ -13,7 +13,7 @@ struct json_fault {
     const char *at;
 };
 
-/* json_check — the first fault in text[length]; nesting up to `depth` lists and objects. O(length). */
-struct json_fault json_check(const char *text, size_t length, int depth);
+/* json_check — the first fault in all[length]; nesting up to `depth` lists and objects. O(length). */
+struct json_fault json_check(const char *all, size_t length, int depth);
 
 #endif

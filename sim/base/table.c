@@ -186,6 +186,8 @@ int table_need(const struct table *table, const char *name, struct diag *diag)
     return -1;
 }
 
+/* The three doubles stand in the order of their description.
+ * NOLINTNEXTLINE(readability-function-size,bugprone-easily-swappable-parameters) */
 double table_number(const struct table *table, int row, int column, double min, double max,
                     double fallback, struct diag *diag)
 {
