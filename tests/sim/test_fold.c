@@ -1,0 +1,365 @@
+#include "cluster.h"
+
+#include "engine.h"
+#include "fold.h"
+
+#include <string.h>
+
+/* ---- the proof job: 64 ranks, TP 2 x PP 2 x DP 16 ---- */
+
+enum { TP, FORTH, BACK, DP, N_COMMS };
+
+static void add_after(struct program *program, struct op op, int on, struct arena *perm)
+{
+    int at = program_add_op(program, op, perm);
+    if (on >= 0) program_add_dep(program, at, on, 0, perm);
+}
+
+static struct op kernel(double work_s)
+{
+    return (struct op){.kind = OP_KERNEL, .part = PART_FORWARD, .name = "kernel", .work_s = work_s};
+}
+
+/* forward, all-reduce inside the pair, activations on; gradients back, backward, all-reduce; then the
+ * gradients of the stage over all replicas in two buckets, the first under the backward pass; the last
+ * by a tree, in which places differ, or by a ring, in which they do not */
+static struct job *proof_job(const char *last_bucket, struct arena *perm)
+{
+    struct job *job = new_job((struct mesh){3, {2, 2, 16}, {"tp", "pp", "dp"}}, N_COMMS, perm);
+    job->role_axis = 1;
+    job->n_programs = 2;
+    job->comms[TP] = (struct comm){.name = "tp", .from = -1, .to = -1};
+    job->comms[FORTH] =
+        (struct comm){.name = "forth", .first_axis = 1, .last_axis = 1, .from = 0, .to = 1};
+    job->comms[BACK] =
+        (struct comm){.name = "back", .first_axis = 1, .last_axis = 1, .from = 1, .to = 0};
+    job->comms[DP] =
+        (struct comm){.name = "dp", .first_axis = 2, .last_axis = 2, .from = -1, .to = -1};
+    struct op exchange = coll_op(TP, COLL_ALLREDUCE, 3e6, "ring");
+    struct op forth = coll_op(FORTH, COLL_SENDRECV, 5e6, NULL);
+    struct op back = coll_op(BACK, COLL_SENDRECV, 5e6, NULL);
+    for (int p = 0; p < 2; p++) {
+        struct program *program = &job->programs[p];
+        int first = p == 1; /* stage 1 begins with what stage 0 sends */
+        if (p == 1) add_after(program, forth, -1, perm);
+        add_after(program, kernel(1e-3 * (p + 1)), p == 1 ? 0 : -1, perm);
+        add_after(program, exchange, first, perm);
+        if (p == 0) add_after(program, forth, 1, perm);
+        if (p == 0) add_after(program, back, 2, perm);
+        int head = program->n_ops - 1;
+        add_after(program, kernel(2e-3 * (p + 1)), head, perm);
+        add_after(program, coll_op(DP, COLL_ALLREDUCE, 40e6, "ring"), head, perm);
+        add_after(program, exchange, head + 1, perm);
+        if (p == 1) add_after(program, back, head + 3, perm);
+        add_after(program, coll_op(DP, COLL_ALLREDUCE, 16e6, last_bucket), head + 3, perm);
+    }
+    job_check(job, *perm);
+    return job;
+}
+
+/* four GPUs and two NICs per server */
+static const struct node_spec quad_node = {.gpus_per_node = 4,
+                                           .nics_per_node = 2,
+                                           .sockets = 2,
+                                           .gpus_per_pcie_switch = 2,
+                                           .scaleup = SCALEUP_SWITCH,
+                                           .scaleup_Bps = 150 * GB,
+                                           .scaleup_latency_s = 0.5 * US,
+                                           .pcie_Bps = 25 * GB,
+                                           .pcie_latency_s = 0.3 * US,
+                                           .socket_Bps = 20 * GB,
+                                           .nic_Bps = 12.5 * GB,
+                                           .nic_latency_s = 1 * US,
+                                           .gpudirect = true,
+                                           .p2p = true};
+
+static const struct fabric_spec tree_ecmp = {.kind = "fat-tree",
+                                             .levels = 2,
+                                             .hosts_per_leaf = 8,
+                                             .oversubscription = 2,
+                                             .core_oversubscription = 1,
+                                             .link_latency_s = 0.7 * US,
+                                             .routing = "ecmp",
+                                             .wiring = "packed",
+                                             .seed = 7};
+
+/* groups of 4 routers of 3 ports: 64 ports fill five groups and a third of the sixth, 32 ports two
+ * groups and two thirds of the third */
+static const struct fabric_spec ragged_dragonfly = {.kind = "dragonfly",
+                                                    .ports_per_router = 3,
+                                                    .routers_per_group = 4,
+                                                    .global_per_router = 2,
+                                                    .link_latency_s = 0.5 * US,
+                                                    .global_latency_s = 1.5 * US,
+                                                    .routing = "minimal",
+                                                    .wiring = "packed",
+                                                    .oversubscription = 1};
+
+struct proof {
+    const char *name;
+    const struct node_spec *node;
+    const struct fabric_spec *fabric;
+    bool slow_link, slow_gpu, shuffled, memory, rings;
+};
+
+static const struct proof proofs[] = {
+    {.name = "switch, rings", .node = &single_node, .fabric = &one_switch, .rings = true},
+    {.name = "switch", .node = &single_node, .fabric = &one_switch},
+    {.name = "fat-tree", .node = &single_node, .fabric = &tree_two_to_one},
+    {.name = "fat-tree, slow link",
+     .node = &single_node,
+     .fabric = &tree_two_to_one,
+     .slow_link = true},
+    {.name = "dragonfly", .node = &single_node, .fabric = &ragged_dragonfly},
+    {.name = "dragonfly, slow link",
+     .node = &single_node,
+     .fabric = &ragged_dragonfly,
+     .slow_link = true},
+    {.name = "quads, fat-tree", .node = &quad_node, .fabric = &tree_two_to_one},
+    {.name = "quads, slow link", .node = &quad_node, .fabric = &tree_two_to_one, .slow_link = true},
+    {.name = "quads, dragonfly, slow link",
+     .node = &quad_node,
+     .fabric = &ragged_dragonfly,
+     .slow_link = true},
+    {.name = "quads, slow gpu", .node = &quad_node, .fabric = &tree_two_to_one, .slow_gpu = true},
+    {.name = "quads, memory", .node = &quad_node, .fabric = &tree_two_to_one, .memory = true},
+    {.name = "hashed", .node = &quad_node, .fabric = &tree_ecmp, .slow_link = true},
+    {.name = "shuffled", .node = &quad_node, .fabric = &tree_ecmp, .shuffled = true},
+};
+enum { N_PROOFS = sizeof proofs / sizeof proofs[0] };
+
+/* Half the rate on the link in the middle of the way from the first GPU to the last. */
+static void slow_middle_link(struct topo *topo)
+{
+    int links[ROUTE_MAX];
+    int n = topo_route(topo, (struct endpoint){VERTEX_GPU, 0},
+                       (struct endpoint){VERTEX_GPU, topo->n_gpus - 1}, -1, 0, links);
+    topo->links[links[n / 2]].capacity_Bps *= 0.5;
+}
+
+/* 37 has no factor in common with 64, so this is a permutation. */
+static int *shuffled_places(int n, struct arena *perm)
+{
+    int *gpu_of = arena_new(perm, int, n);
+    for (int r = 0; r < n; r++) gpu_of[r] = (37 * r + 11) % n;
+    return gpu_of;
+}
+
+static struct inputs *proof_inputs(const struct proof *proof, struct arena *perm)
+{
+    static const struct slow_gpu slow = {13, 1.25};
+    struct topo *topo = build_topo(proof->node, proof->fabric, 64, perm);
+    if (proof->slow_link) slow_middle_link(topo);
+    struct inputs *in = build_inputs(topo, proof_job(proof->rings ? "ring" : "tree", perm), perm);
+    if (proof->slow_gpu) {
+        in->slow = &slow;
+        in->n_slow = 1;
+    }
+    if (proof->shuffled) in->gpu_of = shuffled_places(64, perm);
+    if (proof->memory) {
+        in->hbm_per_comm_B = 2;
+        in->gpu.hbm_Bps = 30 * GB; /* so little that it holds the flows back */
+        in->gpu.hbm_frac = 0.9;
+    }
+    in->library.rendezvous = true;
+    return in;
+}
+
+/* ---- the partition is equitable: counted from the flows, without the solver or the refinement ---- */
+
+/* Equal values (row[i], n_columns wide) wherever classes are equal. */
+static void assert_equal_in_classes(const int32_t *class_of, int n, const double *rows,
+                                    int n_columns, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        if (class_of[i] < 0) continue;
+        int j = 0;
+        while (class_of[j] != class_of[i]) j++;
+        for (int c = 0; c < n_columns; c++) {
+            double a = rows[(int64_t)i * n_columns + c];
+            double b = rows[(int64_t)j * n_columns + c];
+            if (fabs(a - b) > 1e-12 * fabs(b)) print_error("%s %d and %d\n", what, i, j);
+            assert_close(a, b, 1e-12);
+        }
+    }
+}
+
+static void check_bundle(const struct layout *layout, const struct fold *fold,
+                         const struct laid *laid, int b, struct arena scratch)
+{
+    int n_links = layout->in->topo->n_links;
+    const struct pattern *pattern = laid->pattern;
+    double *on_link = arena_new(&scratch, double, (int64_t)n_links * fold->n_group_classes);
+    double *of_group =
+        arena_new(&scratch, double, (int64_t)layout->n_groups * fold->n_link_classes);
+    for (int turn = 0; turn < pattern->n_groups; turn++) {
+        int group = laid->groups[turn];
+        int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+        for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            int link = pattern->tallies[t].thing;
+            if (link >= n_links) continue;
+            int n = pattern->tallies[t].n_flows;
+            on_link[(int64_t)link * fold->n_group_classes + fold->group_class[group]] += n;
+            of_group[(int64_t)group * fold->n_link_classes + fold->link_class[link]] += n;
+        }
+    }
+    assert_equal_in_classes(fold->link_class, n_links, on_link, fold->n_group_classes, "links");
+    assert_equal_in_classes(fold->group_class, layout->n_groups, of_group, fold->n_link_classes,
+                            "groups");
+}
+
+static void check_members(const struct layout *layout, const struct fold *fold,
+                          struct arena scratch)
+{
+    const struct job *job = layout->in->job;
+    double *group_of = arena_new(&scratch, double, job->n_ranks * job->n_comms);
+    double *members = arena_new(&scratch, double, layout->n_groups * fold->n_rank_classes);
+    for (int r = 0; r < job->n_ranks; r++) {
+        for (int c = 0; c < job->n_comms; c++) {
+            int g = layout->first_group[c] + job_group(job, c, r);
+            group_of[r * job->n_comms + c] = fold->group_class[g];
+            members[g * fold->n_rank_classes + fold->rank_class[r]]++;
+        }
+    }
+    assert_equal_in_classes(fold->rank_class, job->n_ranks, group_of, job->n_comms, "ranks");
+    assert_equal_in_classes(fold->group_class, layout->n_groups, members, fold->n_rank_classes,
+                            "groups");
+}
+
+static void check_seeds(const struct layout *layout, const struct fold *fold, struct arena scratch)
+{
+    const struct inputs *in = layout->in;
+    double *link = arena_new(&scratch, double, 2 * in->topo->n_links);
+    double *rank = arena_new(&scratch, double, 2 * in->job->n_ranks);
+    for (int l = 0; l < in->topo->n_links; l++) {
+        link[2 * l] = in->topo->links[l].capacity_Bps;
+        link[2 * l + 1] = in->topo->links[l].tier;
+    }
+    for (int r = 0; r < in->job->n_ranks; r++) {
+        rank[2 * r] = fold_slowdown(in, r);
+        rank[2 * r + 1] = job_role(in->job, r);
+    }
+    assert_equal_in_classes(fold->link_class, in->topo->n_links, link, 2, "links");
+    assert_equal_in_classes(fold->rank_class, in->job->n_ranks, rank, 2, "ranks");
+}
+
+static void classes_are_an_equitable_partition(void **state)
+{
+    for (int i = 0; i < N_PROOFS; i++) {
+        struct arena perm = *(struct arena *)*state;
+        struct inputs *in = proof_inputs(&proofs[i], &perm);
+        const struct layout *layout = layout_build(in, &perm);
+        const struct fold *fold = fold_layout(layout, true, &perm);
+        print_message("%-28s %2d classes of ranks, %3d of groups, %3d of links\n", proofs[i].name,
+                      fold->n_rank_classes, fold->n_group_classes, fold->n_link_classes);
+        check_seeds(layout, fold, perm);
+        check_members(layout, fold, perm);
+        for (int l = 0; l < layout->n_laid; l++) {
+            for (int b = 0; b < layout->laid[l].pattern->n_bundles; b++) {
+                check_bundle(layout, fold, &layout->laid[l], b, perm);
+            }
+        }
+    }
+}
+
+/* Rings on one switch: all replicas are alike, and both halves of a pair; stages differ. */
+static void on_a_switch_only_stages_differ(void **state)
+{
+    struct inputs *in = proof_inputs(&proofs[0], *state);
+    struct plan *plan = plan_build(in, *state);
+    assert_int_equal(plan->n_classes, 2);
+    assert_int_equal(plan->n_groups,
+                     2 + 1 + 1 + 2); /* pairs by stage, forth, back, replicas by stage */
+}
+
+/* Rings on one switch, the NIC of rank 0 slow. Rank 0 is odd, then those it meets: its pair partner 1,
+ * rank 2 on the next stage (3 is odd through 1), and the other 15 of its group of replicas; the
+ * 15 of the group of 1, of 2 and of 3 are told apart by their stage and by whom they are paired with. */
+static void one_slow_nic_is_told_apart_by_distance(void **state)
+{
+    struct inputs *in = proof_inputs(&proofs[0], *state);
+    set_link(in->topo, "node 0 nic 0 -> switch", 0.5);
+    struct plan *plan = plan_build(in, *state);
+    assert_int_equal(plan->n_classes, 8);
+    const int sizes[8] = {1, 1, 1, 1, 15, 15, 15, 15}; /* classes by first rank: 0 .. 7 */
+    for (int c = 0; c < 8; c++) assert_int_equal(plan->classes[c].n_ranks, sizes[c]);
+}
+
+/* ---- folded = unfolded ---- */
+
+/* end_s of each op of each iteration of a class, [class][op * n_iterations + iteration] */
+static double *ends_of(const struct plan *plan, const struct run *run, int n_ops,
+                       struct arena *perm)
+{
+    int n_iterations = plan->in->job->n_iterations;
+    double *ends = arena_new(perm, double, (int64_t)plan->n_classes *n_ops *n_iterations);
+    for (int64_t s = 0; s < run->n_spans; s++) {
+        const struct span *span = &run->spans[s];
+        ends[((int64_t)span->rank_class * n_ops + span->op) * n_iterations + span->iteration] =
+            span->end_s;
+    }
+    return ends;
+}
+
+static void assert_same_ends(struct inputs *in, struct arena perm)
+{
+    int n_ops = in->job->programs[0].n_ops;
+    assert_int_equal(in->job->programs[1].n_ops, n_ops);
+    in->fold = true;
+    struct plan *folded = plan_build(in, &perm);
+    struct run *run = engine_run(folded, &scale_none, &perm);
+    assert_null(run->stuck);
+    in->fold = false;
+    struct plan *flat = plan_build(in, &perm);
+    struct run *flat_run = engine_run(flat, &scale_none, &perm);
+    assert_null(flat_run->stuck);
+    in->fold = true;
+    assert_int_equal(flat->n_classes, 64);
+    assert_close(run->iteration_s, flat_run->iteration_s, 1e-9);
+    const struct fold *fold = fold_layout(layout_build(in, &perm), true, &perm);
+    double *ends = ends_of(folded, run, n_ops, &perm);
+    double *flat_ends = ends_of(flat, flat_run, n_ops, &perm);
+    int n = n_ops * in->job->n_iterations;
+    for (int c = 0; c < 64; c++) {
+        int rank = flat->classes[c].rep;
+        for (int i = 0; i < n; i++) {
+            assert_true(flat_ends[(int64_t)c * n + i] > 0);
+            assert_close(ends[(int64_t)fold->rank_class[rank] * n + i],
+                         flat_ends[(int64_t)c * n + i], 1e-9);
+        }
+    }
+}
+
+/* Every op of every rank, in all iterations. */
+static void folded_runs_equal_unfolded_ones(void **state)
+{
+    for (int i = 0; i < N_PROOFS; i++) {
+        struct arena perm = *(struct arena *)*state;
+        print_message("%s\n", proofs[i].name);
+        assert_same_ends(proof_inputs(&proofs[i], &perm), perm);
+    }
+}
+
+/* A slow link must show: half the rate on a link that a ring of all replicas crosses. */
+static void the_slow_link_slows_the_run(void **state)
+{
+    double iteration_s[2];
+    for (int i = 0; i < 2; i++) {
+        struct arena perm = *(struct arena *)*state;
+        struct plan *plan = plan_build(proof_inputs(&proofs[2 + i], &perm), &perm);
+        iteration_s[i] = engine_run(plan, &scale_none, &perm)->iteration_s;
+    }
+    assert_true(iteration_s[1] > 1.01 * iteration_s[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_are_an_equitable_partition),
+        cmocka_unit_test(on_a_switch_only_stages_differ),
+        cmocka_unit_test(one_slow_nic_is_told_apart_by_distance),
+        cmocka_unit_test(folded_runs_equal_unfolded_ones),
+        cmocka_unit_test(the_slow_link_slows_the_run),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
