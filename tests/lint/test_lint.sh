@@ -65,7 +65,7 @@ has clang-tidy && breaks tidy 'readability-else-after-return' sim/net/b.c \
 if has clang-tidy; then # what passed is remembered, and looked at again when it changes
     plant
     expect tidy clean
-    printf 'int b(double first, double second);\nint b(double first, double second)\n{\n    if (first > 1) return 1;\n    return second > 2;\n}\n' >sim/net/b.c
+    printf 'int b(double near_s, double far_s);\nint b(double near_s, double far_s)\n{\n    if (near_s > 1) return 1;\n    return far_s > 2;\n}\n' >sim/net/b.c
     expect tidy 'bugprone-easily-swappable-parameters'
     expect tidy 'bugprone-easily-swappable-parameters'
 fi
