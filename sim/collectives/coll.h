@@ -38,13 +38,14 @@ struct coll_req {
     enum coll_kind kind;
     int n_ranks;        /* >= 1 */
     int ranks_per_node; /* divides n_ranks */
-    int n_channels;     /* >= 1: disjoint parts of the buffer that go their own way round (ring order is turned per channel so
+    int n_channels; /* >= 1: disjoint parts of the buffer that go their own way round (ring order is turned per channel so
                            that each NIC of a node serves one) */
-    int n_servers;      /* parameter server only */
-    int root;           /* broadcast, reduce: member; parameter server: the server that holds an unsplit tensor, -1 = split over all */
-    double size_B;      /* > 0 */
-    double chunk_B;     /* pipelining grain of tree, hierarchical and chain; > 0 */
-    bool rendezvous;    /* a rank's next send on a lane waits until its last one is delivered (true) or only injected (false) */
+    int n_servers;  /* parameter server only */
+    int root; /* broadcast, reduce: member; parameter server: the server that holds an unsplit tensor, -1 = split over all */
+    double size_B;  /* > 0 */
+    double chunk_B; /* pipelining grain of tree, hierarchical and chain; > 0 */
+    bool
+        rendezvous; /* a rank's next send on a lane waits until its last one is delivered (true) or only injected (false) */
 };
 
 /* one flow of a bundle; all flows of a bundle carry the same bytes */
@@ -56,17 +57,20 @@ struct coll_flow {
  * then all bundles in parallel until the last has drained. */
 struct coll_phase {
     int n_bundles;
-    int steps;                  /* messages one after the other on the critical path (lock-step sends of a rank) */
-    int hops_intra, hops_inter; /* hops on the longest dependency chain, within and between nodes; their sum may be
+    int steps; /* messages one after the other on the critical path (lock-step sends of a rank) */
+    int hops_intra,
+        hops_inter; /* hops on the longest dependency chain, within and between nodes; their sum may be
                                    less than or equal to steps (ring: equal) */
-    double fill_B;              /* bytes that must pass before the pipeline is full, per flow rate: adds fill_B / rate; 0 = not pipelined */
-    double fill_intra_B;        /* likewise inside nodes, where flows between nodes set the rate: bytes of all channels together, each
+    double
+        fill_B; /* bytes that must pass before the pipeline is full, per flow rate: adds fill_B / rate; 0 = not pipelined */
+    double
+        fill_intra_B; /* likewise inside nodes, where flows between nodes set the rate: bytes of all channels together, each
                                    at full speed; adds fill_intra_B * intra.beta to the latency; 0 when all are on one node */
 };
 struct coll_bundle {
     int64_t n_flows;
-    int channel;         /* which NIC of a node (rail) its flows use: channel modulo NICs */
-    double bytes;        /* per flow */
+    int channel;  /* which NIC of a node (rail) its flows use: channel modulo NICs */
+    double bytes; /* per flow */
 };
 
 /* one message: lane is a FIFO of its source; data is the range [first_unit, first_unit + n_units) of
@@ -79,8 +83,8 @@ struct coll_send {
     int dst;
     int channel;
     double size_B;
-    int slot;    /* counter at dst that its arrival raises by one */
-    int n_deps;  /* waits until counters at its source have reached: */
+    int slot;   /* counter at dst that its arrival raises by one */
+    int n_deps; /* waits until counters at its source have reached: */
     struct {
         int slot, count;
     } deps[COLL_MAX_DEPS];
@@ -90,23 +94,27 @@ struct coll_send {
 
 /* cost of a hop of each kind on an idle network, as the closed forms want it */
 struct coll_hops {
-    struct affine intra, inter; /* per message between members of one node / of different nodes; beta = 1 / bandwidth of one flow
+    struct affine intra,
+        inter; /* per message between members of one node / of different nodes; beta = 1 / bandwidth of one flow
                                    alone (all channels together) */
 };
 
 struct coll_algo {
     const char *name; /* as written in scenarios */
     enum coll_kind kind;
-    bool (*fits)(const struct coll_req *req);                          /* can run this request at all */
-    double (*cost_s)(const struct coll_req *req, struct coll_hops hops); /* closed form on an idle uniform network */
-    bool (*phase)(const struct coll_req *req, int p, struct coll_phase *out); /* false: no p-th phase */
+    bool servers;                             /* has the n_servers further members */
+    bool (*fits)(const struct coll_req *req); /* can run this request at all */
+    double (*cost_s)(const struct coll_req *req,
+                     struct coll_hops hops); /* closed form on an idle uniform network */
+    bool (*phase)(const struct coll_req *req, int p,
+                  struct coll_phase *out); /* false: no p-th phase */
     void (*bundle)(const struct coll_req *req, int p, int b, struct coll_bundle *out);
     struct coll_flow (*flow)(const struct coll_req *req, int p, int b, int64_t k);
     int (*n_lanes)(const struct coll_req *req); /* per member */
     int (*n_slots)(const struct coll_req *req); /* counters per member */
-    bool (*next)(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out); /* false: lane is done */
+    bool (*next)(const struct coll_req *req, int member, int lane, int64_t i,
+                 struct coll_send *out);          /* false: lane is done */
     int64_t (*units)(const struct coll_req *req); /* parts the buffer is cut in */
-    bool servers; /* has the n_servers further members */
     const char *source;
 };
 

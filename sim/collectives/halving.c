@@ -19,6 +19,8 @@
 #include "collectives/algos.h"
 #include "collectives/shape.h"
 
+#include "base/must.h"
+
 bool halving_fits(const struct coll_req *req)
 {
     int n = req->n_ranks;
@@ -48,6 +50,7 @@ static struct step step_at(const struct coll_req *req, int s)
 {
     struct fold fold = plan(req);
     int rounds = fold.rounds, round = s - (fold.surplus > 0);
+    must(s >= 0 && s < n_steps(req));
     if (round < 0) return (struct step){.kind = FOLD, .half = fold.players};
     if (req->kind == COLL_REDUCE_SCATTER)
         return (struct step){HALVE, rounds - 1 - s, 1 << (rounds - 1 - s)};

@@ -12,9 +12,10 @@ struct lib_choice {
     const char *protocol; /* "LL", "LL128", "Simple", "tcp", ... */
     double base_latency_s;
     double scaleup_latency_s, pcie_latency_s, net_latency_s; /* per hop, on top of the wire's own */
-    double efficiency_scaleup, efficiency_pcie, efficiency_net; /* payload / line rate, 0 < e <= 1 */
-    double channel_cap_Bps; /* per library channel, INFINITY if none */
-    double min_B, max_B;    /* sizes it is allowed for; 0 .. INFINITY */
+    double efficiency_scaleup, efficiency_pcie,
+        efficiency_net;       /* payload / line rate, 0 < e <= 1 */
+    double channel_cap_Bps;   /* per library channel, INFINITY if none */
+    double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
 };
 
@@ -22,11 +23,12 @@ struct library {
     const char *name, *version, *source;
     struct lib_choice *choices; /* earlier rows win ties */
     int n_choices;
-    int n_channels;     /* library channels; the cap of a bundle is channel_cap_Bps * n_channels / distinct patterns */
-    double chunk_B;     /* pipelining grain */
-    double launch_s;    /* host and kernel launch before anything moves, per collective */
-    bool rendezvous;    /* see coll_req */
-    const char *selection; /* "fastest" (closed-form minimum, as NCCL's tuner) or "first" (first row that fits) */
+    int n_channels; /* library channels; the cap of a bundle is channel_cap_Bps * n_channels / distinct patterns */
+    double chunk_B;  /* pipelining grain */
+    double launch_s; /* host and kernel launch before anything moves, per collective */
+    bool rendezvous; /* see coll_req */
+    const char *
+        selection; /* "fastest" (closed-form minimum, as NCCL's tuner) or "first" (first row that fits) */
 };
 
 /* library_choose — the row a library takes.

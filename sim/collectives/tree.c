@@ -46,7 +46,7 @@ static struct branch first_tree(int v, int n_nodes)
     }
     at.parent = (v - bit) | (2 * bit);
     if (at.parent >= n_nodes) at.parent = v - bit;
-    int below = bit / 2, above = bit / 2;
+    int below = bit / 2, above = below;
     while (above > 0 && v + above >= n_nodes) above /= 2;
     if (below > 0) at.children[0] = v - below;
     if (above > 0) at.children[1] = v + above;
@@ -88,13 +88,11 @@ static int n_chunks(const struct coll_req *req)
  * node are the exception: each has one direction to serve, and its port to itself from the start. */
 static void set_fill(const struct coll_req *req, double chunk_B, struct coll_phase *phase)
 {
-    if (shape_nodes(req) > 1) {
-        phase->fill_B = (phase->hops_inter / 2 - 1) * chunk_B;
-        phase->fill_intra_B = phase->hops_intra * chunk_B * 2 * req->n_channels;
-    } else {
-        int hops = phase->hops_intra;
-        phase->fill_B = (hops > 2 ? hops / 2 - 1 : 1) * chunk_B;
-    }
+    bool leaves = shape_nodes(req) > 1;
+    int hops = leaves ? phase->hops_inter : phase->hops_intra, waits = hops / 2 - 1;
+    if (!leaves && hops == 2) waits = 1;
+    phase->fill_B = waits * chunk_B;
+    if (leaves) phase->fill_intra_B = phase->hops_intra * chunk_B * 2 * req->n_channels;
 }
 
 static struct coll_phase shape_of(const struct coll_req *req)
@@ -215,9 +213,9 @@ int64_t tree_units(const struct coll_req *req)
 static void wait_for_below(const struct station *at, int first_slot, int count,
                            struct coll_send *send)
 {
-    int below[] = {[FROM_CHAIN] = at->chain,
-                   [FROM_CHILD] = at->children[0],
-                   [FROM_CHILD + 1] = at->children[1]};
+    const int below[] = {[FROM_CHAIN] = at->chain,
+                         [FROM_CHILD] = at->children[0],
+                         [FROM_CHILD + 1] = at->children[1]};
     for (int from = 0; from < FROM_UP; from++) {
         if (below[from] < 0) continue;
         send->deps[send->n_deps].slot = first_slot + from;
