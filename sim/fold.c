@@ -216,27 +216,32 @@ static void seed_latencies(struct graph *graph, const struct laid *laid, int tur
     }
 }
 
+static void join_group(struct graph *graph, const struct laid *laid, int turn, int label)
+{
+    const struct pattern *pattern = laid->pattern;
+    int comm = graph->layout->shapes[laid->shape].comm;
+    for (int b = 0; b < pattern->n_bundles; b++) {
+        int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+        for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            join(graph, comm, laid->groups[turn],
+                 (struct sym_edge){.v = vertex_of_thing(graph, pattern->tallies[t].thing),
+                                   .label = label + b,
+                                   .weight = pattern->tallies[t].n_flows});
+        }
+    }
+}
+
 /* Bundles of all patterns are numbered through, after the communicators: labels of edges. */
 static void join_things(struct graph *graph)
 {
     int label = graph->layout->in->job->n_comms;
     for (int i = 0; i < graph->layout->n_laid; i++) {
         const struct laid *laid = &graph->layout->laid[i];
-        const struct pattern *pattern = laid->pattern;
-        int comm = graph->layout->shapes[laid->shape].comm;
-        for (int turn = 0; turn < pattern->n_groups; turn++) {
+        for (int turn = 0; turn < laid->pattern->n_groups; turn++) {
             seed_latencies(graph, laid, turn, label);
-            for (int b = 0; b < pattern->n_bundles; b++) {
-                int64_t cell = (int64_t)turn * pattern->n_bundles + b;
-                for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
-                    join(graph, comm, laid->groups[turn],
-                         (struct sym_edge){.v = vertex_of_thing(graph, pattern->tallies[t].thing),
-                                           .label = label + b,
-                                           .weight = pattern->tallies[t].n_flows});
-                }
-            }
+            join_group(graph, laid, turn, label);
         }
-        label += pattern->n_bundles + 1;
+        label += laid->pattern->n_bundles + 1;
     }
 }
 

@@ -152,20 +152,25 @@ static void store(struct laying *laying, int64_t cell, struct arena *perm)
     laying->n_touched = 0;
 }
 
+static void lay_bundle(struct laying *laying, int p, int b, double *wire_s)
+{
+    const struct pattern *pattern = laying->pattern;
+    struct coll_bundle bundle;
+    pattern->algo->bundle(&pattern->req, p, b, &bundle);
+    for (int64_t k = 0; k < bundle.n_flows; k++) {
+        lay_flow(laying, pattern->algo->flow(&pattern->req, p, b, k), bundle.channel, wire_s);
+    }
+}
+
 void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
                  struct lay_scratch scratch, struct arena *perm)
 {
     struct laying laying = {pattern, place, scratch, 0, count_memory};
-    const struct coll_algo *algo = pattern->algo;
     for (int p = 0; p < pattern->n_phases; p++) {
         double *wire_s = pattern->wire_s + ((int64_t)i * pattern->n_phases + p) * N_HOP_KINDS;
         int first = pattern->phase_bundle[p];
         for (int b = 0; b < pattern->phase_bundle[p + 1] - first; b++) {
-            struct coll_bundle bundle;
-            algo->bundle(&pattern->req, p, b, &bundle);
-            for (int64_t k = 0; k < bundle.n_flows; k++) {
-                lay_flow(&laying, algo->flow(&pattern->req, p, b, k), bundle.channel, wire_s);
-            }
+            lay_bundle(&laying, p, b, wire_s);
             store(&laying, (int64_t)i * pattern->n_bundles + first + b, perm);
         }
     }

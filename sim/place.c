@@ -23,9 +23,8 @@ static int by_gpu(const void *a, const void *b)
     return (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
-static void seat_members(struct place *place, bool ordered, struct arena *perm)
+static void seat_members(struct place *place, bool ordered, struct arena scratch)
 {
-    struct arena scratch = *perm;
     struct seat *seats = arena_new(&scratch, struct seat, place->n_ranks);
     bool in_order = true;
     for (int i = 0; i < place->n_ranks; i++) {
@@ -98,7 +97,7 @@ struct place *place_group(const struct inputs *in, int comm, int group, bool ord
                             .nodes = arena_new(perm, int, n),
                             .rails = arena_new(perm, int, in->topo->node.gpus_per_node),
                             .rail_member = arena_new(perm, int, in->topo->node.gpus_per_node)};
-    seat_members(place, ordered, perm);
+    seat_members(place, ordered, *perm);
     count_nodes(place);
     find_rails(place);
     return place;
