@@ -16,12 +16,11 @@ set yrange [0:step_max * 1.15]
 set xtics scale 0
 set key outside right center vertical invert reverse Left samplen 1.2 spacing 1.4
 set label 1 "above the bars: scaling efficiency" at graph 0.01, graph 0.97 left font ",9" textcolor rgb "#555555"
-plot shares using 4:xtic(1) linecolor rgb forward_colour title "forward", \
-     '' using 5 linecolor rgb backward_colour title "backward", \
-     '' using 6 linecolor rgb optimizer_colour title "optimizer", \
-     '' using 7 linecolor rgb exposed_colour title "exposed communication", \
-     '' using 8 linecolor rgb straggler_colour title "straggler", \
-     '' using 9 linecolor rgb launch_colour title "launch", \
-     '' using 10 linecolor rgb input_colour title "input", \
-     '' using 11 linecolor rgb bubble_colour title "bubble", \
+names = "forward backward optimizer exposed_communication straggler launch input bubble"
+colours = forward_colour." ".backward_colour." ".optimizer_colour." ".exposed_colour." ".straggler_colour." ".\
+          launch_colour." ".input_colour." ".bubble_colour
+# a part that takes no time at any count has no place in the legend
+largest(k) = real(system(sprintf("awk '$%d > m { m = $%d } END { print m + 0 }' %s", k + 3, k + 3, shares)))
+title_of(k) = largest(k) > 5e-4 * step_max ? system("echo '".word(names, k)."' | tr _ ' '") : ""
+plot for [k = 1:words(names)] shares using k + 3:xtic(1) linecolor rgb word(colours, k) title title_of(k), \
      '' using 0:2:(sprintf("%.0f %%", 100 * $3)) with labels offset 0, 0.7 font ",10" notitle

@@ -4,8 +4,7 @@
 load 'plots/style.gp'
 set terminal pngcairo size 900, 620 font "DejaVu Sans,11" background "white"
 set output output
-stats predicted using 1:2 every ::0::0 nooutput name "first"
-one = first_mean_y / first_mean_x
+one = real(system(sprintf("awk '{ print $2 / $1; exit }' %s", predicted)))
 at(g) = real(system(sprintf("awk '$1 == %d { print $2; exit }' %s", g, predicted)))
 
 set title name font "DejaVu Sans Bold,13" noenhanced

@@ -11,15 +11,19 @@ n_of(k) = system(sprintf("awk '$4 == \"%s\"' %s | wc -l", word(kinds, k), spans)
 set terminal pngcairo size 1200, 170 + 70 * n_streams font "DejaVu Sans,11" background "white"
 set output output
 set title "Timeline of one GPU, two steps: ".name font "DejaVu Sans Bold,13" noenhanced
-set xlabel "time (ms)"
+set xlabel "time (ms)" offset 0, 0.3
 set yrange [n_streams - 0.4:-0.6]
 set ytics scale 0 ()
 do for [s = 1:n_streams] { set ytics add (word(names, s) s - 1) }
 set ytics noenhanced
 set grid xtics noytics
-set key outside bottom center horizontal samplen 1.5
+set key outside bottom center horizontal reverse Left samplen 1.5 width 1
 set style fill solid 1.0 noborder
 set xrange [0:*]
-plot for [k = 1:words(kinds)] (n_of(k) > 0 ? spans : "/dev/null") \
-     using (stringcolumn(4) eq word(kinds, k) ? $2 : NaN):1:2:3:($1 - 0.36):($1 + 0.36) \
-     with boxxyerror linecolor rgb word(colours, k) title (n_of(k) > 0 ? title_of(k) : "")
+# kinds that occur: an empty one would have a place in the legend
+shown = ""
+do for [k = 1:words(kinds)] { if (n_of(k) > 0) { shown = shown." ".k } }
+number(i) = word(shown, i) + 0
+plot for [i = 1:words(shown)] spans \
+     using 2:(stringcolumn(4) eq word(kinds, number(i)) ? $1 : NaN):2:3:($1 - 0.36):($1 + 0.36) \
+     with boxxyerror linecolor rgb word(colours, number(i)) title title_of(number(i))

@@ -39,6 +39,7 @@ static const char *print_plain(double value, char *text, int size)
 static void bar(FILE *out, double frac)
 {
     int n = (int)lround(fmin(fmax(frac, 0), 1) * BAR_WIDTH);
+    if (n > 0) fputs("  ", out);
     for (int i = 0; i < n; i++) fputc('#', out);
 }
 
@@ -58,8 +59,7 @@ static void print_cluster(FILE *out, const struct inputs *in)
         fprintf(out, ", one node");
     }
     if (node->scaleup != SCALEUP_NONE && node->gpus_per_node > 1)
-        fprintf(out, "; inside a node %s per GPU",
-                print_unit(node->scaleup_Bps, DIM_RATE, rate, sizeof rate));
+        fprintf(out, "; inside a node %.4g GB/s per GPU", 1e-9 * node->scaleup_Bps);
     fputc('\n', out);
 }
 
@@ -111,7 +111,7 @@ static void print_part(FILE *out, const char *name, double time_s, double step_s
 {
     char text[32];
     if (!(time_s > WORTH_A_LINE * step_s)) return;
-    fprintf(out, "  %-21s  %9s  %5.1f %%  ", name, print_unit(time_s, DIM_TIME, text, sizeof text),
+    fprintf(out, "  %-21s  %9s  %5.1f %%", name, print_unit(time_s, DIM_TIME, text, sizeof text),
             100 * time_s / step_s);
     bar(out, time_s / step_s);
     fputc('\n', out);

@@ -1,5 +1,6 @@
 #include "out/commands.h"
 
+#include "base/must.h"
 #include "base/table.h"
 #include "out/load.h"
 #include "out/report.h"
@@ -7,19 +8,34 @@
 #include "out/sink.h"
 #include "out/trace.h"
 
+#include <errno.h>
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* address space for one scenario at a time */
+static const size_t RESERVE_B = (size_t)64 << 30;
 
 struct request {
     const char *file;
     struct text_list sets;
-    struct loaded loaded;
-    struct result *result;
 };
 
 struct requests {
     struct request *items;
+    int n;
+};
+
+/* what is printed, collected while scenarios are worked on one after the other: their memory is given
+ * back, and nothing has been said when a later one goes wrong */
+struct page {
+    FILE *out;
+    char *text;
+    size_t size;
+    struct writer writer;
+    bool listed;                   /* JSON: a list of several */
+    const struct result **results; /* for the comparison: see keep */
     int n;
 };
 
@@ -75,101 +91,160 @@ static void progress(int done, int n)
     fflush(stderr);
 }
 
+/* Rows of one file make the same mistake again and again; it is said once. */
+static void add_new(struct diag *all, const struct diag *more)
+{
+    for (int i = 0; i < more->n_messages && i < DIAG_MAX; i++) {
+        int k = 0;
+        int n_kept = all->n_messages < DIAG_MAX ? all->n_messages : DIAG_MAX;
+        while (k < n_kept && strcmp(all->messages[k], more->messages[i]) != 0) k++;
+        if (k < n_kept) continue;
+        if (n_kept < DIAG_MAX) all->messages[n_kept] = more->messages[i];
+        all->n_messages++;
+    }
+}
+
+static struct loaded load_one(const struct request *request, const struct options *options,
+                              struct arena *work, struct diag *diag)
+{
+    struct diag own = {.perm = diag->perm};
+    struct loaded loaded = load_scenario(request->file, &request->sets, options, work, &own);
+    add_new(diag, &own);
+    return loaded;
+}
+
+/* All are loaded once before the first is predicted, so every mistake is found before anything is said. */
+static void check_all(const struct requests *all, const struct options *options,
+                      const struct arena *work, struct diag *diag)
+{
+    for (int i = 0; i < all->n; i++) {
+        struct arena scratch = *work;
+        load_one(&all->items[i], options, &scratch, diag);
+    }
+}
+
 /* After loading all inputs are valid, so a number that is none is our bug: it stops where it is born. */
-static void predict_all(struct requests *all, struct arena *perm)
+static struct result *predict_strictly(const struct inputs *in, struct arena *work)
 {
     feclearexcept(FE_ALL_EXCEPT);
     feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
-    for (int i = 0; i < all->n; i++) {
-        progress(i, all->n);
-        all->items[i].result = predict(all->items[i].loaded.inputs, perm);
-    }
-    progress(all->n, all->n);
+    struct result *result = predict(in, work);
     fedisableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    return result;
 }
 
-static void print_json(FILE *out, const struct requests *all)
+/* The trace is written before anything is printed: when its disk is full, nothing has been said yet. */
+static void write_trace(const char *file, const struct result *result, struct arena *perm)
 {
-    struct writer writer = {.out = out};
-    if (all->n > 1) writer_list(&writer, NULL);
-    for (int i = 0; i < all->n; i++) result_json(&writer, NULL, all->items[i].result);
-    if (all->n > 1) writer_end(&writer);
+    struct sink sink = sink_open(file, perm);
+    trace_write(sink.out, result);
+    sink_close(&sink);
 }
 
-static void print_csv(FILE *out, const struct requests *all)
+/* What the comparison needs of a result lives on after its arena. */
+static const struct result *keep(const struct result *result, struct arena *perm)
 {
-    result_csv_header(out);
-    for (int i = 0; i < all->n; i++) result_csv_row(out, all->items[i].result);
+    struct result *kept = arena_new(perm, struct result, 1);
+    struct inputs *in = arena_new(perm, struct inputs, 1);
+    *in = *result->in;
+    in->scenario = arena_text(perm, "%s", result->in->scenario);
+    *kept = *result;
+    kept->in = in;
+    return kept;
 }
 
-static void print_pages(FILE *out, const struct requests *all, bool explain, struct arena *perm)
+static void page_open(struct page *page, const struct options *options, int n, struct arena *perm)
 {
-    const struct result **results = arena_new(perm, const struct result *, all->n);
-    for (int i = 0; i < all->n; i++) {
-        const struct request *request = &all->items[i];
-        results[i] = request->result;
-        if (i > 0) fputs("\n--------\n\n", out);
-        report_page(out, request->result, request->loaded.question);
-        if (explain) {
-            fputc('\n', out);
-            report_values(out, &request->loaded.log);
+    *page = (struct page){.results = arena_new(perm, const struct result *, n), .listed = n > 1};
+    page->out = open_memstream(&page->text, &page->size);
+    if (!page->out) die("no memory for what is printed: %s", strerror(errno));
+    page->writer.out = page->out;
+    if (options->json && page->listed) writer_list(&page->writer, NULL);
+    if (options->csv) result_csv_header(page->out);
+}
+
+static void page_add(struct page *page, const struct options *options, const struct loaded *loaded,
+                     const struct result *result)
+{
+    if (options->json) {
+        result_json(&page->writer, NULL, result);
+    } else if (options->csv) {
+        result_csv_row(page->out, result);
+    } else {
+        if (page->n > 0) fputs("\n--------\n\n", page->out);
+        report_page(page->out, result, loaded->question);
+        if (options->explain) {
+            fputc('\n', page->out);
+            report_values(page->out, &loaded->log);
         }
     }
-    if (all->n < 2) return;
-    fputs("\n--------\n\n", out);
-    report_comparison(out, results, all->n);
 }
 
-static void print_results(const struct options *options, const struct requests *all,
-                          struct arena *perm)
+static void page_print(struct page *page, const struct options *options, struct arena *perm)
 {
-    struct sink sink = sink_open(NULL, perm);
-    if (options->json)
-        print_json(sink.out, all);
-    else if (options->csv)
-        print_csv(sink.out, all);
-    else
-        print_pages(sink.out, all, options->explain, perm);
-    sink_close(&sink);
-}
-
-/* The trace goes first: when its disk is full, nothing has been said yet. */
-static void print_trace(const struct options *options, const struct requests *all,
-                        struct arena *perm)
-{
-    struct sink sink = sink_open(options->trace, perm);
-    trace_write(sink.out, all->items[0].result);
-    sink_close(&sink);
-}
-
-/* A job whose GPUs wait for each other has no step time: it is the answer, so it is said alone. */
-static bool say_stuck(const struct requests *all)
-{
-    bool stuck = false;
-    for (int i = 0; i < all->n; i++) {
-        const struct result *result = all->items[i].result;
-        if (!result->stuck) continue;
-        fprintf(stderr, "%s: this job never ends: %s\n", all->items[i].file, result->stuck);
-        stuck = true;
+    if (options->json && page->listed) writer_end(&page->writer);
+    if (!options->json && !options->csv && page->listed) {
+        fputs("\n--------\n\n", page->out);
+        report_comparison(page->out, page->results, page->n);
     }
-    return stuck;
+    if (fclose(page->out) != 0) die("no memory for what is printed: %s", strerror(errno));
+    struct sink sink = sink_open(NULL, perm);
+    fwrite(page->text, 1, page->size, sink.out);
+    sink_close(&sink);
+    free(page->text);
+}
+
+static void page_drop(struct page *page)
+{
+    fclose(page->out);
+    free(page->text);
+}
+
+/* One scenario, in memory that is given back. False when its GPUs wait for each other: that is the
+ * answer, so it is said alone. */
+static bool run_one(const struct request *request, const struct options *options, struct page *page,
+                    struct arena scratch, struct diag *diag)
+{
+    struct loaded loaded = load_one(request, options, &scratch, diag);
+    if (!loaded.inputs) return false;
+    const struct result *result = predict_strictly(loaded.inputs, &scratch);
+    if (result->stuck) {
+        fprintf(stderr, "%s: this job never ends: %s\n", request->file, result->stuck);
+        return false;
+    }
+    if (options->trace) write_trace(options->trace, result, diag->perm);
+    page_add(page, options, &loaded, result);
+    page->results[page->n++] = keep(result, diag->perm);
+    return true;
+}
+
+static bool run_all(const struct requests *all, const struct options *options, struct page *page,
+                    const struct arena *work, struct diag *diag)
+{
+    bool fine = true;
+    for (int i = 0; fine && i < all->n; i++) {
+        progress(i, all->n);
+        fine = run_one(&all->items[i], options, page, *work, diag);
+    }
+    progress(all->n, all->n);
+    return fine;
 }
 
 int run_command(const struct options *options, struct arena *perm)
 {
     struct diag diag = {.perm = perm};
+    struct arena *work = arena_open(RESERVE_B);
     struct requests all = gather(options, perm, &diag);
-    for (int i = 0; i < all.n; i++) {
-        struct request *request = &all.items[i];
-        request->loaded = load_scenario(request->file, &request->sets, options, perm, &diag);
-    }
-    if (!diag_ok(&diag)) {
-        diag_print(&diag, stderr);
-        return EXIT_INPUT;
-    }
-    predict_all(&all, perm);
-    if (say_stuck(&all)) return EXIT_INPUT;
-    if (options->trace) print_trace(options, &all, perm);
-    if (!options->trace || strcmp(options->trace, "-") != 0) print_results(options, &all, perm);
-    return EXIT_FINE;
+    struct page page;
+    page_open(&page, options, all.n, perm);
+    if (all.n > 1) check_all(&all, options, work, &diag);
+    bool fine = diag_ok(&diag) && run_all(&all, options, &page, work, &diag);
+    bool silent = options->trace && strcmp(options->trace, "-") == 0;
+    if (fine && !silent)
+        page_print(&page, options, perm);
+    else
+        page_drop(&page);
+    diag_print(&diag, stderr);
+    arena_close(work);
+    return fine ? EXIT_FINE : EXIT_INPUT;
 }

@@ -10,7 +10,7 @@
 
 enum { KINDS_MAX = 64, NAME_SIZE = 128 };
 
-static const char *const stage_names[] = {"leaf or router", "spine", "core"};
+static const char *const stage_names[] = {"leaves or routers", "spines", "cores"};
 
 /* links that are alike: same tier, rate and latency */
 struct link_kind {
@@ -43,13 +43,22 @@ static int list_kinds(const struct topo *topo, struct link_kind *kinds)
     return n;
 }
 
+/* Network cables are known by their bits, what is inside a server by its bytes. */
+static void print_rate(const struct link *link, char *text, int size)
+{
+    if (link->tier == TIER_NIC || link->tier == TIER_FABRIC || link->tier == TIER_GLOBAL)
+        unit_print(link->capacity_Bps, DIM_RATE, text, size);
+    else
+        snprintf(text, (size_t)size, "%.4g GB/s", 1e-9 * link->capacity_Bps);
+}
+
 static void print_kinds(FILE *out, const struct topo *topo, const struct link_kind *kinds, int n)
 {
     char rate[32], latency[32], name[NAME_SIZE];
     fprintf(out, "\nlinks (one direction each)\n  %-9s %8s  %10s  %9s  %s\n", "tier", "count",
             "rate", "latency", "such as");
     for (int k = 0; k < n; k++) {
-        unit_print(kinds[k].like.capacity_Bps, DIM_RATE, rate, sizeof rate);
+        print_rate(&kinds[k].like, rate, sizeof rate);
         unit_print(kinds[k].like.latency_s, DIM_TIME, latency, sizeof latency);
         topo_link_name(topo, kinds[k].first, name, sizeof name);
         fprintf(out, "  %-9s %8d  %10s  %9s  %s\n", tier_names[kinds[k].like.tier], kinds[k].n,
