@@ -21,8 +21,8 @@ int builder_layer(struct builder *builder, struct layer layer);
 void builder_tensor(struct builder *builder, const char *suffix, int64_t n_elements);
 
 /* builder_early_tensor — append a tensor that belongs to a layer still to come: frameworks register
- * some parameters before those of layers that run earlier. builder_claim gives it to the layer added
- * last, which then may have no tensors of its own. */
+ * some parameters before those of layers that run earlier. builder_claim gives it to the layer
+ * added last, which then may have no tensors of its own. */
 int builder_early_tensor(struct builder *builder, const char *name, int64_t n_elements);
 void builder_claim(struct builder *builder, int tensor);
 

@@ -4,26 +4,25 @@
  *   compute        ... B4 B3 B2 B1            out 0     out 1  optimizer  F1 ...
  *   communication            [ bucket 0 ][    bucket 1 ]
  *
- * Each gradient is copied into its bucket as soon as it is there, and back out when the bucket is reduced
- * and backward is over (the default, gradient_as_bucket_view=False, which keeps the buckets in memory
- * beside the gradients). Under gradient
- * accumulation only the last micro-batch reduces (no_sync). Left out: the broadcast of batch norm's
- * running statistics before each forward (0.2 MB for ResNet-50).
+ * Each gradient is copied into its bucket as soon as it is there, and back out when the bucket is
+ * reduced and backward is over (the default, gradient_as_bucket_view=False, which keeps the buckets
+ * in memory beside the gradients). Under gradient accumulation only the last micro-batch reduces
+ * (no_sync). Left out: the broadcast of batch norm's running statistics before each forward
+ * (0.2 MB for ResNet-50).
  * Source: Li et al., PyTorch Distributed, VLDB 2020, sec. 3.2; torch/nn/parallel/distributed.py. */
 #include "workload/data_parallel.h"
 #include "workload/step.h"
 
 enum { STREAM_BUCKETS = STREAM_FIRST_OF_STRATEGY };
 
-int ddp_buckets(const struct model *model, double gradient_B, double first_bucket_B,
-                double bucket_cap_B, int *first_tensor)
+int ddp_buckets(const struct model *model, const struct bucket_rule *rule, int *first_tensor)
 {
     int n_buckets = 0;
     double held_B = 0.0;
     first_tensor[0] = model->n_tensors;
     for (int t = model->n_tensors - 1; t >= 0; t--) {
-        held_B += gradient_B * (double)model->tensors[t].n_elements;
-        bool full = held_B >= (n_buckets == 0 ? first_bucket_B : bucket_cap_B);
+        held_B += rule->gradient_B * (double)model->tensors[t].n_elements;
+        bool full = held_B >= (n_buckets == 0 ? rule->first_B : rule->cap_B);
         if (!full && t > 0) continue;
         first_tensor[++n_buckets] = t;
         held_B = 0.0;
@@ -67,8 +66,8 @@ struct job *ddp_build(const struct train_spec *spec, const struct model *model,
     if (!step_communicates(&step)) return step_close(&step, NULL, 0, 0.0);
     int comm = step_comm(&step, 0);
     int *first_tensor = arena_new(perm, int, model->n_tensors + 1);
-    int n_buckets = ddp_buckets(model, spec->gradient_B, spec->first_bucket_B, spec->bucket_cap_B,
-                                first_tensor);
+    struct bucket_rule rule = {spec->gradient_B, spec->first_bucket_B, spec->bucket_cap_B};
+    int n_buckets = ddp_buckets(model, &rule, first_tensor);
     struct bucket *buckets = arena_new(perm, struct bucket, n_buckets);
     int *reductions = arena_new(perm, int, n_buckets);
     pack_gradients(&step);

@@ -6,12 +6,12 @@
  *   communication           in [5 4] out  in [3 2 1] out
  *
  * Which tick sees a gradient depends on when it is ready, which is computed from the kernel times
- * alone, with ticks at whole cycles from the start of backward. In the program a wait is a host op as
- * long as from there to the tick, started by the backward kernel of the last gradient that the
- * tick sees: if kernels run late, the tick is late with them. A tick that sees several buffers' worth
- * sends them one after the other. A gradient larger than the buffer travels alone, uncopied, as does
- * one that is alone; others are copied into the buffer and out of it on the communication stream.
- * Fusion takes gradients in the order they became ready and does not look ahead.
+ * alone, with ticks at whole cycles from the start of backward. In the program a wait is a host op
+ * as long as from there to the tick, started by the backward kernel of the last gradient that the
+ * tick sees: if kernels run late, the tick is late with them. A tick that sees several buffers'
+ * worth sends them one after the other. A gradient larger than the buffer travels alone, uncopied,
+ * as does one that is alone; others are copied into the buffer and out of it on the communication
+ * stream. Fusion takes gradients in the order they became ready and does not look ahead.
  * Source: Sergeev & Del Balso, Horovod, 2018, sec. 4; horovod/common/operations.cc and
  * docs/tensor-fusion.rst (128 MiB, 1 ms). */
 #include "workload/data_parallel.h"

@@ -74,10 +74,11 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
 }
 
 /* Backward of a product is two products of the same size: input gradient (reads output gradient and
- * weights, writes input gradient) and weight gradient (reads output gradient and input, writes weight
- * gradient): twice the FLOP and twice the traffic. Other layers do about twice the arithmetic, read the
- * output gradient and what was kept of the input, and write the input gradient: written + 2 read (ReLU
- * 3 per element, batch norm 5, as their kernels do). A look-up writes a dense gradient. */
+ * weights, writes input gradient) and weight gradient (reads output gradient and input, writes
+ * weight gradient): twice the FLOP and twice the traffic. Other layers do about twice the
+ * arithmetic, read the output gradient and what was kept of the input, and write the input
+ * gradient: written + 2 read (ReLU 3 per element, batch norm 5, as their kernels do). A look-up
+ * writes a dense gradient. */
 struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer,
                                    double batch, enum dtype dtype)
 {

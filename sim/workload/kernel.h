@@ -1,10 +1,10 @@
 /* How long one layer takes on one GPU: FLOP/(peak e_f) and bytes/(bandwidth e_b), added for unfused
- * kernels, the larger for fused ones, plus a floor per kernel. Efficiencies are smooth and monotone:
- * e(x) = x / (x + x_half) of the peak fraction; a bigger op is never predicted faster.
+ * kernels, the larger for fused ones, plus a floor per kernel. Efficiencies are smooth and
+ * monotone: e(x) = x / (x + x_half) of the peak fraction; a bigger op is never predicted faster.
  *
- * With that e, x / (peak e(x)) = (x + x_half) / peak: a straight line in x, so a half-size acts as a
- * start-up cost of each kernel. The floor per kernel is the other one; a fit that sees whole steps
- * only cannot tell them apart. */
+ * With that e, x / (peak e(x)) = (x + x_half) / peak: a straight line in x, so a half-size acts as
+ * a start-up cost of each kernel. The floor per kernel is the other one; a fit that sees whole
+ * steps only cannot tell them apart. */
 #ifndef WORKLOAD_KERNEL_H
 #define WORKLOAD_KERNEL_H
 
@@ -33,7 +33,8 @@ struct kernel_time {
     double hbm_B;  /* memory traffic */
 };
 
-/* kernel_forward, kernel_backward — a layer at `batch` samples. backward: input and weight gradients. */
+/* kernel_forward, kernel_backward — a layer at `batch` samples. backward: input and weight
+ * gradients. */
 struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *model, int layer,
                                   double batch, enum dtype dtype);
 struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer,

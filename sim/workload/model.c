@@ -74,20 +74,24 @@ double model_kept_elements(const struct model *model)
     return sum;
 }
 
+static void check_layer(const struct model *model, int l)
+{
+    const struct layer *layer = &model->layers[l];
+    must(layer->flop >= 0.0 && layer->kept_elements >= 0.0 && layer->n_kernels >= 0);
+    must(layer->read_elements >= 0.0 && layer->written_elements >= 0.0);
+    must(layer->first_tensor >= 0 && layer->first_tensor + layer->n_tensors <= model->n_tensors);
+    for (int t = 0; t < layer->n_tensors; t++) {
+        must(model->tensors[layer->first_tensor + t].layer == l);
+    }
+}
+
 void model_check(const struct model *model)
 {
     int n_owned = 0;
     must(model->n_layers >= 1 && model->n_tensors >= 1 && model->tokens_per_sample > 0.0);
     for (int l = 0; l < model->n_layers; l++) {
-        const struct layer *layer = &model->layers[l];
-        must(layer->flop >= 0.0 && layer->read_elements >= 0.0 && layer->written_elements >= 0.0);
-        must(layer->kept_elements >= 0.0 && layer->n_kernels >= 0);
-        must(layer->n_tensors == 0 || layer->first_tensor >= 0);
-        must(layer->first_tensor + layer->n_tensors <= model->n_tensors);
-        for (int t = 0; t < layer->n_tensors; t++) {
-            must(model->tensors[layer->first_tensor + t].layer == l);
-        }
-        n_owned += layer->n_tensors;
+        check_layer(model, l);
+        n_owned += model->layers[l].n_tensors;
     }
     must(n_owned == model->n_tensors);
 }

@@ -66,7 +66,8 @@ const struct model_kind *model_find(const char *name);
 
 int64_t model_n_parameters(const struct model *model);
 
-/* layer_is_matrix — its arithmetic runs on the matrix units: convolution, linear, attention product. */
+/* layer_is_matrix — its arithmetic runs on the matrix units: convolution, linear, attention
+ * product. */
 bool layer_is_matrix(enum layer_kind kind);
 
 /* model_flop_per_sample — forward FLOP of the matrix layers alone: what published counts, and so

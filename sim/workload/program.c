@@ -30,8 +30,8 @@ void program_add_dep(struct program *program, int op, int on, int distance, stru
     program->ops[op].n_deps++;
 }
 
-/* rank = low + below * (along + length * high): `along` is the place on the line that a communicator
- * spans, `low` and `high` together say which line. */
+/* rank = low + below * (along + length * high): `along` is the place on the line that a
+ * communicator spans, `low` and `high` together say which line. */
 struct lines {
     int below, length;
 };
@@ -131,36 +131,47 @@ static void check_op(const struct job *job, const struct program *program, const
     must(isfinite(op->size_B) && op->size_B > 0.0 && op->root >= -1);
 }
 
+/* list_before — the op before each op on its stream, -1 for the first. */
+static const int *list_before(const struct program *program, struct arena *perm)
+{
+    int *before = arena_new(perm, int, program->n_ops);
+    int *last = arena_new(perm, int, program->n_streams);
+    memset(last, -1, (size_t)program->n_streams * sizeof *last);
+    for (int i = 0; i < program->n_ops; i++) {
+        before[i] = last[program->ops[i].stream];
+        last[program->ops[i].stream] = i;
+    }
+    return before;
+}
+
+static bool can_run(const struct program *program, int i, int before, const bool *done)
+{
+    const struct op *op = &program->ops[i];
+    if (before >= 0 && !done[before]) return false;
+    for (int d = op->first_dep; d < op->first_dep + op->n_deps; d++) {
+        const struct dep *dep = &program->deps[d];
+        if (dep->distance == 0 && !done[dep->op]) return false;
+    }
+    return true;
+}
+
 /* check_order — every op can run: an op waits for the one before on its stream and for its
  * dependencies of the same iteration (those of earlier iterations are behind it in time, so they
  * close no circle). Ops run as they become free; all must have run in the end. */
 static void check_order(const struct program *program, struct arena scratch)
 {
-    int n = program->n_ops;
-    bool *done = arena_new(&scratch, bool, n);
-    int *last = arena_new(&scratch, int, program->n_streams);
-    int *before = arena_new(&scratch, int, n);
-    memset(last, -1, (size_t)program->n_streams * sizeof *last);
-    for (int i = 0; i < n; i++) {
-        before[i] = last[program->ops[i].stream];
-        last[program->ops[i].stream] = i;
-    }
     int n_done = 0;
+    bool *done = arena_new(&scratch, bool, program->n_ops);
+    const int *before = list_before(program, &scratch);
     for (int n_new = 1; n_new > 0; n_done += n_new) {
         n_new = 0;
-        for (int i = 0; i < n; i++) {
-            const struct op *op = &program->ops[i];
-            bool ready = !done[i] && (before[i] < 0 || done[before[i]]);
-            for (int d = 0; ready && d < op->n_deps; d++) {
-                const struct dep *dep = &program->deps[op->first_dep + d];
-                ready = dep->distance > 0 || done[dep->op];
-            }
-            if (!ready) continue;
+        for (int i = 0; i < program->n_ops; i++) {
+            if (done[i] || !can_run(program, i, before[i], done)) continue;
             done[i] = true;
             n_new++;
         }
     }
-    must(n_done == n);
+    must(n_done == program->n_ops);
 }
 
 static void check_program(const struct job *job, const struct program *program,
@@ -184,7 +195,7 @@ static void check_program(const struct job *job, const struct program *program,
     check_order(program, scratch);
 }
 
-/* next_collective — the first op from i on that is a collective on comm; n_ops when there is none. */
+/* next_collective — the first op from i on that is a collective on comm, n_ops if none. */
 static int next_collective(const struct program *program, int comm, int i)
 {
     while (i < program->n_ops) {
@@ -216,8 +227,8 @@ static void check_same_collectives(const struct program *p, const struct program
     must(i == p->n_ops && j == q->n_ops);
 }
 
-/* check_meetings — each pair of roles that meet is compared once; row n stands for ranks that are in
- * no group, whose programs must then have nothing on comm. */
+/* check_meetings — each pair of roles that meet is compared once; row n stands for ranks that are
+ * in no group, whose programs must then have nothing on comm. */
 static void check_meetings(const struct job *job, int comm, struct arena scratch)
 {
     int n = job->n_programs;

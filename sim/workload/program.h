@@ -63,7 +63,8 @@ struct program {
 
 /* Groups of a communicator are the lines of a mesh along one axis: with axes of sizes n_0, n_1, ..
  * rank = i_0 + n_0 (i_1 + n_1 (i_2 + ...)). Axis 0 varies fastest. A communicator may span several
- * neighbouring axes (first .. last), or join only places a and b of its axis (pipeline neighbours). */
+ * neighbouring axes (first .. last), or join only places a and b of its axis (pipeline
+ * neighbours). */
 enum { MESH_MAX = 4 };
 struct mesh {
     int n_axes;
@@ -73,9 +74,10 @@ struct mesh {
 struct comm {
     const char *name;
     int first_axis, last_axis;
-    int from,
-        to; /* -1, -1: the whole line; otherwise a group is the two places from, to of first_axis */
-    int n_servers; /* parameter servers joined to the group, on host memory of the first nodes; 0 = none */
+    int from, to;  /* -1, -1: the whole line; otherwise a group is the two places from, to of
+                      first_axis */
+    int n_servers; /* parameter servers joined to the group, on host memory of the first nodes;
+                      0 = none */
 };
 
 struct job {
@@ -93,18 +95,19 @@ struct job {
     double flop_per_iteration;    /* model FLOPs of all ranks, forward and backward */
 };
 
-int program_add_op(struct program *program, struct op op,
-                   struct arena *perm); /* returns its index */
+/* program_add_op — append an op, still without dependencies; returns its index. */
+int program_add_op(struct program *program, struct op op, struct arena *perm);
 /* program_add_dep — op (the last one added) waits for `on`, `distance` iterations earlier. */
 void program_add_dep(struct program *program, int op, int on, int distance, struct arena *perm);
 
-/* job_check — crash (must) when a job breaks the rules above: shapes, ranges, dependencies without a
- * circle, and equal sequences of collectives on each communicator for all members of a group.
+/* job_check — crash (must) when a job breaks the rules above: shapes, ranges, dependencies without
+ * a circle, and equal sequences of collectives on each communicator for all members of a group.
  * Cost O(ops + deps + ranks * comms + programs^2 * ops). */
 void job_check(const struct job *job, struct arena scratch);
 
 /* job_role, job_group, job_group_size, job_member: where ranks stand. Groups of comm c are numbered
- * 0 .. job_n_groups - 1; members in order of the axis. job_group is -1 when the rank is in no group of c. */
+ * 0 .. job_n_groups - 1; members in order of the axis. job_group is -1 when the rank is in no group
+ * of c. */
 int job_role(const struct job *job, int rank);
 int job_n_groups(const struct job *job, int comm);
 int job_group_size(const struct job *job, int comm);

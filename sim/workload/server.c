@@ -1,6 +1,7 @@
-/* TensorFlow 1.x parameter servers (variable_update=parameter_server): variable i lives whole on server
- * i mod k, in the order in which variables are made. Its gradient is pushed when backward has made it,
- * summed when all workers have pushed, and the new value is pulled before the next step.
+/* TensorFlow 1.x parameter servers (variable_update=parameter_server): variable i lives whole on
+ * server i mod k, in the order in which variables are made. Its gradient is pushed when backward
+ * has made it, summed when all workers have pushed, and the new value is pulled before the next
+ * step.
  *
  *   compute     B4 B3 B2 B1                 optimizer  F1 ...
  *   server 0       [ 4 ]   [ 2 ]            transfers of different servers go side by side and
@@ -8,10 +9,10 @@
  *
  * Gradients of one layer on one server travel together (they are ready together). The update
  * itself is left on the GPU, so that the step's work is the same under every strategy.
- * The next step starts when everything has been pulled: TensorFlow lets its first layers start earlier.
- * A library's other algorithms do not apply: "parameter-server" is forced.
- * Source: Abadi et al., TensorFlow, OSDI 2016, sec. 3.3 and 4.4; tf.train.replica_device_setter (round
- * robin). */
+ * The next step starts when everything has been pulled: TensorFlow lets its first layers start
+ * earlier. A library's other algorithms do not apply: "parameter-server" is forced.
+ * Source: Abadi et al., TensorFlow, OSDI 2016, sec. 3.3 and 4.4; tf.train.replica_device_setter
+ * (round robin). */
 #include "base/must.h"
 #include "workload/data_parallel.h"
 #include "workload/step.h"

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* In fp32 words: SGD reads w, g, writes w; momentum reads w, g, m, writes w, m; Adam has two moments;
- * LAMB is Adam that writes its update, reads w and the update for their norms, then applies it (reads
- * both, writes w), and reads g once more for the global norm. */
+/* In fp32 words: SGD reads w, g, writes w; momentum reads w, g, m, writes w, m; Adam has two
+ * moments; LAMB is Adam that writes its update, reads w and the update for their norms, then
+ * applies it (reads both, writes w), and reads g once more for the global norm. */
 const struct optimizer optimizers[] = {
     {"sgd", 0.0, 12.0, "w -= lr g"},
     {"momentum", 4.0, 20.0, "Sutskever et al., 2013, as torch.optim.SGD"},

@@ -1,19 +1,19 @@
 /* The skeleton that all data-parallel strategies share: input, forward and backward of each
  * micro-batch, optimizer. A strategy opens a step, adds its communication, closes the step.
  *
- * Streams: the host issues the kernels of a layer (issue_s each), the layer's kernels start when they
- * are issued and the stream is free; the input pipeline prepares the next batch while this one is
- * computed, one batch ahead. The host may run ahead by one step (a training loop that logs the loss
- * reads the one of the step before).
+ * Streams: the host issues the kernels of a layer (issue_s each), the layer's kernels start when
+ * they are issued and the stream is free; the input pipeline prepares the next batch while this one
+ * is computed, one batch ahead. The host may run ahead by one step (a training loop that logs the
+ * loss reads the one of the step before).
  *
- * spec->one_gpu_s > 0: the kernel times of forward, backward and optimizer are scaled by one factor so
- * that a step of one GPU takes exactly that long; host ops are left out, since launch is inside the
- * measured time. Input stays on its own stream.
+ * spec->one_gpu_s > 0: the kernel times of forward, backward and optimizer are scaled by one factor
+ * so that a step of one GPU takes exactly that long; host ops are left out, since launch is inside
+ * the measured time. Input stays on its own stream.
  *
- * Memory held all the time, per parameter: 4 B weight (fp32; the master copy in mixed precision), 2 B
- * more for the half copy when arithmetic is 16 bits (1 B when 8), gradient_B for the gradient, and the
- * optimizer's state: momentum 4 B, Adam and LAMB 8 B. Source: Rajbhandari et al., ZeRO, 2020, sec. 3.1
- * (2 + 2 + K, K = 12 for mixed-precision Adam). */
+ * Memory held all the time, per parameter: 4 B weight (fp32; the master copy in mixed precision), 2
+ * B more for the half copy when arithmetic is 16 bits (1 B when 8), gradient_B for the gradient,
+ * and the optimizer's state: momentum 4 B, Adam and LAMB 8 B. Source: Rajbhandari et al., ZeRO,
+ * 2020, sec. 3.1 (2 + 2 + K, K = 12 for mixed-precision Adam). */
 #ifndef WORKLOAD_STEP_H
 #define WORKLOAD_STEP_H
 
@@ -50,8 +50,8 @@ static inline bool step_communicates(const struct step *step)
  * communicates. Returns its number. */
 int step_comm(struct step *step, int n_servers);
 
-/* a gradient all-reduce: it waits for the backward kernel of `layer` (the last to run of those whose
- * gradients it carries), or for the whole of backward when spec->overlap is false */
+/* a gradient all-reduce: it waits for the backward kernel of `layer` (the last to run of those
+ * whose gradients it carries), or for the whole of backward when spec->overlap is false */
 struct reduction {
     const char *name, *algorithm;
     int stream, comm, root;
@@ -64,7 +64,8 @@ int step_reduce(struct step *step, const struct reduction *reduction);
 /* step_last_backward — the kernel that a reduction of gradients down to `layer` has to wait for. */
 int step_last_backward(const struct step *step, int layer);
 
-/* step_copy — n_kernels that copy size_B on a stream, after op `after` (-1 = none). Returns the op. */
+/* step_copy — n_kernels that copy size_B on a stream, after op `after` (-1 = none). Returns the
+ * op. */
 struct copy {
     const char *name;
     int stream, n_kernels, after;
@@ -72,8 +73,8 @@ struct copy {
 };
 int step_copy(struct step *step, const struct copy *copy);
 
-/* step_pack — the backward kernel of `layer` also copies its n_tensors gradients, size_B in all, into
- * a buffer: the copies stand right behind it on the compute stream. */
+/* step_pack — the backward kernel of `layer` also copies its n_tensors gradients, size_B in all,
+ * into a buffer: the copies stand right behind it on the compute stream. */
 void step_pack(struct step *step, int layer, double size_B, int n_tensors);
 
 /* step_close — the optimizer, after all ops in after[n_after]; returns the finished job. static_B

@@ -20,9 +20,9 @@ struct train_spec {
     int n_nodes;
     bool overlap;                     /* communication may run during backward */
     const char *algorithm, *protocol; /* forced; NULL = the library chooses */
-    double
-        one_gpu_s; /* measured step time of one GPU (all its micro-batches): kernel times are scaled to it; 0 = use the profile alone */
-    double input_s; /* host time per step to feed the batch, 0 = none */
+    double one_gpu_s; /* measured step time of one GPU (all its micro-batches): kernel times are
+                         scaled to it; 0 = use the profile alone */
+    double input_s;   /* host time per step to feed the batch, 0 = none */
     int n_iterations;
 };
 
@@ -36,12 +36,16 @@ extern const struct strategy strategies[];
 extern const int n_strategies;
 const struct strategy *strategy_find(const char *name);
 
-/* ddp_buckets — sizes of PyTorch DDP's gradient buckets in the order they are reduced.
- *   first_tensor[n_tensors + 1] out: bucket b reduces tensors first_tensor[b + 1] .. first_tensor[b] - 1
- *   (tensors in registration order, walked backwards); returns the number of buckets.
+/* ddp_buckets — PyTorch DDP's gradient buckets in the order they are reduced.
+ *   first_tensor[n_tensors + 1] out: bucket b reduces tensors first_tensor[b + 1] ..
+ *   first_tensor[b] - 1 (tensors in registration order, walked backwards); returns the number of
+ *   buckets.
  * A bucket closes once its bytes reach its limit after a tensor was added; tensors are never split.
  * Source: PyTorch torch/csrc/distributed/c10d/reducer.cpp, compute_bucket_assignment_by_size. */
-int ddp_buckets(const struct model *model, double gradient_B, double first_bucket_B,
-                double bucket_cap_B, int *first_tensor);
+struct bucket_rule {
+    double gradient_B;     /* bytes per element */
+    double first_B, cap_B; /* limits of the first bucket and of the others */
+};
+int ddp_buckets(const struct model *model, const struct bucket_rule *rule, int *first_tensor);
 
 #endif

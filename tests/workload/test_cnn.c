@@ -21,8 +21,8 @@ static void first_convolution_of_resnet_by_hand(void **state)
     assert_close(conv->written_elements, 64.0 * 112 * 112, 0.0);
 }
 
-/* v1 halves the image in the first 1x1 of a stage, v1.5 in the 3x3 behind it: the 3x3 costs the same
- * (its output is the small image in both), the 1x1 before it four times as much. */
+/* v1 halves the image in the first 1x1 of a stage, v1.5 in the 3x3 behind it: the 3x3 costs the
+ * same (its output is the small image in both), the 1x1 before it four times as much. */
 static void version_moves_the_stride(void **state)
 {
     const struct model *v1 = rig_model("resnet50", *state);
@@ -53,7 +53,8 @@ static void tensors_stand_in_registration_order(void **state)
     assert_int_equal(model->tensors[159].n_elements, 2048 * 1000);
 }
 
-/* The width of what enters the classifier: 512 x 7 x 7 (VGG), 256 x 6 x 6 (AlexNet), 2048 (Inception). */
+/* The width of what enters the classifier: 512 x 7 x 7 (VGG), 256 x 6 x 6 (AlexNet), 2048
+ * (Inception). */
 static void images_shrink_to_the_published_size(void **state)
 {
     assert_close(layer_named(rig_model("vgg16", *state), "classifier.0")->read_elements, 25088, 0);
@@ -61,8 +62,8 @@ static void images_shrink_to_the_published_size(void **state)
     assert_close(layer_named(rig_model("inception-v3", *state), "fc")->read_elements, 2048, 0);
 }
 
-/* Inception's grid: 35 x 35 x 288, 17 x 17 x 768, 8 x 8 x 2048 (Szegedy et al., table 1). The copy of
- * a reducing block holds its convolutions only: 480 = 768 - 288 channels. */
+/* Inception's grid: 35 x 35 x 288, 17 x 17 x 768, 8 x 8 x 2048 (Szegedy et al., table 1). The copy
+ * of a reducing block holds its convolutions only: 480 = 768 - 288 channels. */
 static void inception_blocks_have_the_published_grid(void **state)
 {
     const struct model *model = rig_model("inception-v3", *state);

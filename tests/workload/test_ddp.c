@@ -14,8 +14,8 @@ static double bucket_B(const struct model *model, const int *first_tensor, int b
     return sum_B;
 }
 
-/* ResNet-18: 2052000, 28852224, 15853824 at 25 MiB and 2052000, 38297600, 6408448 at 35 MiB, as PyTorch
- * itself reported them (pytorch issue 48880). */
+/* ResNet-18: 2052000, 28852224, 15853824 at 25 MiB and 2052000, 38297600, 6408448 at 35 MiB, as
+ * PyTorch itself reported them (pytorch issue 48880). */
 static void resnet18_buckets_are_those_of_pytorch(void **state)
 {
     static const double caps_MiB[] = {25, 35};
@@ -24,7 +24,8 @@ static void resnet18_buckets_are_those_of_pytorch(void **state)
     const struct model *model = rig_model("resnet18", *state);
     for (int i = 0; i < 2; i++) {
         int first[128];
-        assert_int_equal(ddp_buckets(model, 4, MIB, caps_MiB[i] * MIB, first), 3);
+        assert_int_equal(
+            ddp_buckets(model, &(struct bucket_rule){4, MIB, caps_MiB[i] * MIB}, first), 3);
         for (int b = 0; b < 3; b++) assert_close(bucket_B(model, first, b), wanted_B[i][b], 0);
     }
 }
@@ -39,7 +40,7 @@ static void buckets_hold_every_tensor_once(void **state)
         int *first = arena_new((struct arena *)*state, int, model->n_tensors + 1);
         for (size_t c = 0; c < sizeof caps_MiB / sizeof *caps_MiB; c++) {
             double cap_B = caps_MiB[c] * MIB;
-            int n = ddp_buckets(model, 4, MIB, cap_B, first);
+            int n = ddp_buckets(model, &(struct bucket_rule){4, MIB, cap_B}, first);
             double sum_B = 0.0;
             assert_int_equal(first[0], model->n_tensors);
             assert_int_equal(first[n], 0);
@@ -71,8 +72,8 @@ static const struct op *waited_for(const struct program *program, int op)
     return &program->ops[program->deps[program->ops[op].first_dep].op];
 }
 
-/* ResNet-18 at 25 MiB: bucket 0 is the fc layer; 1 goes down to layer4.0.conv2 (weights of layer4.0.bn2
- * and later fill it); 2 ends with the first convolution. */
+/* ResNet-18 at 25 MiB: bucket 0 is the fc layer; 1 goes down to layer4.0.conv2 (weights of
+ * layer4.0.bn2 and later fill it); 2 ends with the first convolution. */
 static void a_bucket_waits_for_its_last_gradient(void **state)
 {
     struct train_spec spec = rig_spec("ddp");
@@ -80,7 +81,7 @@ static void a_bucket_waits_for_its_last_gradient(void **state)
     const struct model *model = rig_model("resnet18", *state);
     const struct program *program = rig_job(&spec, model, &gpu, *state)->programs;
     int first[128];
-    int n = ddp_buckets(model, 4, MIB, 25 * MIB, first);
+    int n = ddp_buckets(model, &(struct bucket_rule){4, MIB, 25 * MIB}, first);
     assert_int_equal(rig_n_collectives(program), n);
     for (int b = 0; b < n; b++) {
         int op = nth_collective(program, b);

@@ -6,8 +6,8 @@
 
 enum { STREAM_CYCLE = STREAM_FIRST_OF_STRATEGY, STREAM_FUSED };
 
-/* Four layers of one tensor each; backward of a layer takes 2 ms (4e9 FLOP at 2e12 a second, which has
- * nothing but arithmetic). Sizes 1, 2, 3 and 4 million elements from the first layer on. */
+/* Four layers of one tensor each; backward of a layer takes 2 ms (4e9 FLOP at 2e12 a second, which
+ * has nothing but arithmetic). Sizes 1, 2, 3 and 4 million elements from the first layer on. */
 static struct model *four_layers(struct arena *perm)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -60,8 +60,8 @@ static void assert_plan(const struct program *program, const double *sizes_B, in
     assert_int_equal(wait, n_waits);
 }
 
-/* Ready at 2 (d), 4 (c), 6 (b), 8 ms (a); ticks every 5 ms: the first sees d and c, 1 ms after c, the
- * second b and a, 2 ms after a. */
+/* Ready at 2 (d), 4 (c), 6 (b), 8 ms (a); ticks every 5 ms: the first sees d and c, 1 ms after c,
+ * the second b and a, 2 ms after a. */
 static void a_tick_takes_what_is_ready(void **state)
 {
     static const double sizes_B[] = {28e6, 12e6};
@@ -69,7 +69,8 @@ static void a_tick_takes_what_is_ready(void **state)
     assert_plan(four_program(spec_of(5e-3, 64e6), *state), sizes_B, 2, waits_s, 2);
 }
 
-/* The buffer holds 20 MB: d (16) and c (12) of the first tick travel apart; b and a (8 + 4) together. */
+/* The buffer holds 20 MB: d (16) and c (12) of the first tick travel apart; b and a (8 + 4)
+ * together. */
 static void the_buffer_bounds_a_fusion(void **state)
 {
     static const double sizes_B[] = {16e6, 12e6, 12e6};
@@ -98,8 +99,8 @@ static void without_overlap_one_tick_sees_all(void **state)
     assert_plan(four_program(spec, *state), all_B, 1, wait_s, 1);
 }
 
-/* The wait follows the backward kernel of the last gradient seen; a fusion of several is copied into
- * the buffer after it, reduced, copied out; a lone gradient is not copied. */
+/* The wait follows the backward kernel of the last gradient seen; a fusion of several is copied
+ * into the buffer after it, reduced, copied out; a lone gradient is not copied. */
 static void a_fusion_waits_copies_and_reduces(void **state)
 {
     const struct program *program = four_program(spec_of(5e-3, 20e6), *state);

@@ -20,7 +20,8 @@ static struct model *one_layer(enum layer_kind kind, bool fused, struct arena *p
 }
 
 /* rig: 10 TFLOP/s x 0.8, half 1e8 FLOP; 0.8 TB/s, half 1e5 B; floor 2 us.
- * batch 100: 1e8 FLOP at half of 8e12 = 25 us; (40,000 + 1,000) x 4 B = 164 kB: 264 kB / 0.8e12 = 0.33 us. */
+ * batch 100: 1e8 FLOP at half of 8e12 = 25 us; (40,000 + 1,000) x 4 B = 164 kB: 264 kB / 0.8e12 =
+ * 0.33 us. */
 static void unfused_layer_adds_arithmetic_and_memory(void **state)
 {
     struct gpu gpu = rig_gpu();
@@ -69,7 +70,8 @@ static void look_up_reads_rows_and_writes_the_table(void **state)
                  1e-12);
 }
 
-/* Every layer of every model: more samples never take less time, in either direction and any type. */
+/* Every layer of every model: more samples never take less time, in either direction and any
+ * type. */
 static void more_samples_never_take_less_time(void **state)
 {
     struct gpu gpu = rig_gpu();
@@ -103,8 +105,9 @@ static double per_image_s(double batch, struct arena *perm)
     return sum_s / batch;
 }
 
-/* A GPU of 10 TFLOP/s and 1 TB/s, about a P100 (9.3 TFLOP/s, 0.73 TB/s), trains ResNet-50 in fp32 at
- * 219 images/s, batch 64 (TensorFlow benchmarks, 2017): the model should say 100 to 450 untuned. */
+/* A GPU of 10 TFLOP/s and 1 TB/s, about a P100 (9.3 TFLOP/s, 0.73 TB/s), trains ResNet-50 in fp32
+ * at 219 images/s, batch 64 (TensorFlow benchmarks, 2017): the model should say 100 to 450
+ * untuned. */
 static void resnet50_has_the_right_order_of_magnitude(void **state)
 {
     double images_per_s = 1.0 / per_image_s(64, *state);

@@ -3,7 +3,8 @@
 #include "test.h"
 #include "workload/builder.h"
 
-/* For every built-in model: the tensors sum to the published count (the sources stand in the table). */
+/* For every built-in model: the tensors sum to the published count (the sources stand in the
+ * table). */
 static void parameters_are_the_published_ones(void **state)
 {
     for (int i = 0; i < n_model_kinds; i++) {
@@ -33,7 +34,8 @@ static void counts_known_by_heart(void **state)
     }
 }
 
-/* Published multiply-adds are rounded to 3 or 4 digits (torchvision) or 2 (He et al.: 3.8 for 3.858). */
+/* Published multiply-adds are rounded to 3 or 4 digits (torchvision) or 2 (He et al.: 3.8 for
+ * 3.858). */
 static void multiply_adds_are_the_published_ones(void **state)
 {
     int n_known = 0;

@@ -39,7 +39,8 @@ static void tensors_are_dealt_out_in_turn(void **state)
     }
 }
 
-/* VGG-16: the first wide layer, 102,760,448 of 138,357,544 parameters, sits on one server whatever k. */
+/* VGG-16: the first wide layer, 102,760,448 of 138,357,544 parameters, sits on one server whatever
+ * k. */
 static void a_big_tensor_stays_whole(void **state)
 {
     const struct program *program = server_program("vgg16", 16, *state);

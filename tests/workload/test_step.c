@@ -48,7 +48,8 @@ static void host_issues_every_kernel(void **state)
     assert_close(rig_sum_s(program, OP_HOST), n_kernels * 5e-6, 1e-12);
 }
 
-/* The first kernel waits for this step's batch; the next batch is started when the kernel has run. */
+/* The first kernel waits for this step's batch; the next batch is started when the kernel has
+ * run. */
 static void input_is_one_batch_ahead(void **state)
 {
     struct train_spec spec = rig_spec("ddp");

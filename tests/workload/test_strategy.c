@@ -88,7 +88,8 @@ static void one_rank_communicates_nothing(void **state)
     try_everywhere(is_silent, 1, *perm);
 }
 
-/* 200 million fp32 parameters are 0.8 GB of gradient; 8 GPUs send 2 (n - 1) / n of it: 1.4 GB each */
+/* 200 million fp32 parameters are 0.8 GB of gradient; 8 GPUs send 2 (n - 1) / n of it: 1.4 GB
+ * each */
 static void two_hundred_million_parameters(void **state)
 {
     struct arena *perm = *state;

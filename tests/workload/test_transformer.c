@@ -64,8 +64,8 @@ static void bert_predicts_masked_words_only(void **state)
     }
 }
 
-/* HuggingFace: the word bias is registered before the transform that runs ahead of it; its gradient is
- * ready before the transform's all the same. */
+/* HuggingFace: the word bias is registered before the transform that runs ahead of it; its gradient
+ * is ready before the transform's all the same. */
 static void word_bias_is_registered_early(void **state)
 {
     const struct model *model = rig_model("bert-base", *state);
