@@ -67,6 +67,7 @@ static const struct field strategy_fields[] = {
 static const struct field measured_fields[] = {
     REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
     REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
+    INT("grad_accumulation", struct measured_keys, grad_accumulation, 0, 1000000, "0", "micro-batches per step of the measured run; 0 = as this one has"),
     REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.03", "relative standard deviation of the measurement"),
     TEXT("source", struct measured_keys, source, "", "where it was published"),
 };

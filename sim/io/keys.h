@@ -27,6 +27,7 @@ struct strategy_keys {
 };
 struct measured_keys {
     double one_gpu_throughput, one_gpu_s, spread;
+    int grad_accumulation;
     const char *source;
 };
 struct run_keys {

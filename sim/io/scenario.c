@@ -27,7 +27,8 @@ struct loader {
     struct diag *diag;
     struct inputs *in;
     struct top_keys top;
-    uint64_t seed; /* of placement */
+    uint64_t seed;             /* of placement */
+    int measured_accumulation; /* micro-batches per step of the measured run */
 };
 
 static struct diag_place place(const struct loader *load, const struct json_node *node)
@@ -263,7 +264,8 @@ static void read_library(const struct loader *load, const struct node_profile *n
     if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
     load->in->library = profile.library;
     load->in->spread.network = profile.spread;
-    load->in->spread.source = load->in->gpu.name;
+    load->in->spread.source =
+        arena_text(load->perm, "profiles %s and %s", load->in->gpu.name, profile.library.name);
 }
 
 static void load_hardware(const struct loader *load)
@@ -359,7 +361,7 @@ static void load_strategy(const struct loader *load)
     profile_unknown(load->diag, place(load, node), "strategy", keys.kind, names, n, load->perm);
 }
 
-static void load_measured(const struct loader *load)
+static void load_measured(struct loader *load)
 {
     struct measured_keys keys = {0};
     const struct json_node *node = load_part(load, &key_parts[KEYS_MEASURED], &keys);
@@ -368,10 +370,12 @@ static void load_measured(const struct loader *load)
         diag_error(load->diag, place(load, node),
                    "both one_gpu_throughput and one_gpu_time (one of them)");
     }
+    int n_micro = keys.grad_accumulation;
+    load->measured_accumulation = n_micro > 0 ? n_micro : load->top.grad_accumulation;
     load->in->train.one_gpu_s = keys.one_gpu_s;
     if (keys.one_gpu_throughput > 0) {
         load->in->train.one_gpu_s =
-            load->top.batch * load->top.grad_accumulation / keys.one_gpu_throughput;
+            load->top.batch * load->measured_accumulation / keys.one_gpu_throughput;
     }
     if (load->in->train.one_gpu_s > 0) load->in->spread.compute = keys.spread;
 }
@@ -457,9 +461,8 @@ static void unknown_link(const struct loader *load, const struct json_node *node
         names[l] = arena_text(load->perm, "%s", text);
     }
     const char *near = diag_nearest(name, names, n);
-    if (!near && n > 0) near = names[0];
     diag_error(load->diag, place(load, node), "no link is called \"%s\" (such as \"%s\")", name,
-               near ? near : "none");
+               near ? near : names[0]);
 }
 
 /* degrade_both — "A <-> B" and "A <-> B #2" are both directions of a cable. */
@@ -628,6 +631,38 @@ static void check_collectives(const struct loader *load)
     }
 }
 
+/* kernels_s — kernel time of a step of one GPU alone, by the profile. */
+static double kernels_s(const struct inputs *in, int grad_accumulation, struct arena scratch)
+{
+    struct train_spec alone = in->train;
+    alone.n_ranks = 1;
+    alone.n_nodes = 1;
+    alone.n_servers = 1;
+    alone.one_gpu_s = 0;
+    alone.grad_accumulation = grad_accumulation;
+    const struct job *job =
+        strategy_find(alone.strategy)->build(&alone, in->model, &in->gpu, &scratch);
+    double sum_s = 0;
+    for (int i = 0; i < job->programs[0].n_ops; i++) {
+        const struct op *op = &job->programs[0].ops[i];
+        if (op->kind == OP_KERNEL) sum_s += op->work_s;
+    }
+    return sum_s;
+}
+
+/* fit_measured — the measured step as it would be with this job's micro-batches. A step of n of
+ * them takes n m + o, with m and o (optimizer) in the profile's relation: steps of one and two tell. */
+static void fit_measured(const struct loader *load)
+{
+    struct train_spec *train = &load->in->train;
+    if (train->one_gpu_s <= 0 || load->measured_accumulation == train->grad_accumulation) return;
+    double one_s = kernels_s(load->in, 1, *load->perm);
+    double micro_s = kernels_s(load->in, 2, *load->perm) - one_s;
+    double optimizer_s = one_s - micro_s;
+    train->one_gpu_s *= (train->grad_accumulation * micro_s + optimizer_s) /
+                        (load->measured_accumulation * micro_s + optimizer_s);
+}
+
 static void build(const struct loader *load)
 {
     struct inputs *in = load->in;
@@ -640,6 +675,7 @@ static void build(const struct loader *load)
     load_slow_gpus(load);
     load_placement(load);
     if (!diag_ok(load->diag)) return;
+    fit_measured(load);
     in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
     check_collectives(load);
 }

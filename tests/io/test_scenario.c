@@ -4,6 +4,7 @@
 
 #include "io/keys.h"
 #include "io/scenario.h"
+#include "workload/step.h"
 
 #include <dirent.h>
 
@@ -180,6 +181,34 @@ static void a_measured_throughput_gives_the_step_of_one_gpu(void **state)
     assert_close(in->train.one_gpu_s, 64 * 2 / 320.0, 1e-12);
     assert_close(in->spread.compute, 0.03, 1e-12); /* the default of measured/spread */
     assert_close(must_load("{" FIVE "}", *state)->train.one_gpu_s, 0, 0);
+}
+
+static double kernels_s(const struct inputs *in)
+{
+    double sum_s = 0;
+    for (int i = 0; i < in->job->programs[0].n_ops; i++) {
+        const struct op *op = &in->job->programs[0].ops[i];
+        if (op->kind == OP_KERNEL) sum_s += op->work_s;
+    }
+    return sum_s;
+}
+
+#define ALONE(more)                                                                                \
+    "{\"model\": \"resnet50\", \"batch_per_gpu\": 64, \"gpu\": \"v100-sxm2-16\", \"n_gpus\": "     \
+    "1" more "}"
+
+static void a_measurement_with_other_micro_batches_is_carried_over(void **state)
+{
+    /* By the profile a step of one GPU is A m + o. Measured with A = 4 it takes s times that; with
+     * A = 1 it then takes s (m + o). Both sums are those of the profile's own jobs. */
+    double one_s = kernels_s(must_load(ALONE(""), *state));
+    double four_s = kernels_s(must_load(ALONE(", \"grad_accumulation\": 4"), *state));
+    struct inputs *in = must_load(ALONE(", \"measured\": {\"one_gpu_throughput\": 200, "
+                                        "\"grad_accumulation\": 4}"),
+                                  *state);
+    assert_close(in->train.one_gpu_s, 64 * 4 / 200.0 * one_s / four_s, 1e-9);
+    assert_close(kernels_s(in), in->train.one_gpu_s, 1e-9);
+    assert_true(four_s < 4 * one_s); /* the optimizer runs once */
 }
 
 static const struct lib_choice *row_of(const struct inputs *in, const char *algo,
@@ -395,6 +424,13 @@ static void names_of_precisions_are_in_the_order_of_the_enum(void **state)
     for (int t = 0; t < N_DTYPES; t++) assert_string_equal(precision_names[t], dtype_names[t]);
     assert_null(precision_names[N_DTYPES]);
     assert_null(fidelity_choices[N_FIDELITIES]);
+    for (int i = 0; i < n_top_fields; i++) {
+        if (strcmp(top_fields[i].key, "optimizer") != 0) continue;
+        int n = 0;
+        while (top_fields[i].choices[n])
+            assert_non_null(optimizer_find(top_fields[i].choices[n++]));
+        assert_int_equal(n, n_optimizers);
+    }
     assert_string_equal(fidelity_choices[FIDELITY_MESSAGE], "message");
 }
 
@@ -408,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_bad_set_is_reported),
         cmocka_unit_test(fidelity_may_be_forced),
         cmocka_unit_test(a_measured_throughput_gives_the_step_of_one_gpu),
+        cmocka_unit_test(a_measurement_with_other_micro_batches_is_carried_over),
         cmocka_unit_test(hardware_efficiency_multiplies_the_rows),
         cmocka_unit_test(degraded_links_lose_capacity_and_no_others),
         cmocka_unit_test(placements_are_permutations),
