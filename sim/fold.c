@@ -206,8 +206,9 @@ static void seed_latencies(struct graph *graph, const struct laid *laid, int tur
     if (v < 0) return;
     bool ordered = graph->layout->shapes[laid->shape].ordered;
     const struct reaches *reaches = &graph->layout->reaches[ordered][laid->groups[turn]];
-    seed_reach(graph, v, &reaches->intra, 2 * label);
-    seed_reach(graph, v, &reaches->inter, 2 * label + 1);
+    seed_reach(graph, v, &reaches->intra, 3 * label);
+    seed_reach(graph, v, &reaches->inter, 3 * label + 1);
+    seed_reach(graph, v, &reaches->server, 3 * label + 2);
     const struct pattern *pattern = laid->pattern;
     int n = pattern->n_phases * N_HOP_KINDS;
     const double *wire_s = pattern->wire_s + (int64_t)turn * n;

@@ -232,14 +232,15 @@ static void extend_reach(struct reach *reach, const struct topo *topo, const int
     reach->used = true;
 }
 
-static void extend_reaches(struct reaches *reaches, const struct place *place,
+/* Between two members of one node it extends `inside`, otherwise `outside`. */
+static void extend_reaches(struct reach *inside, struct reach *outside, const struct place *place,
                            struct coll_flow flow, int channel)
 {
     int links[ROUTE_MAX];
     int n = place_route(place, flow, channel, links);
     const struct topo *topo = place->in->topo;
     bool crosses = place_hop_kind(topo, links, n) == HOP_NET;
-    extend_reach(crosses ? &reaches->inter : &reaches->intra, topo, links, n);
+    extend_reach(crosses ? outside : inside, topo, links, n);
 }
 
 /* Blocks of ranks_per_node members start at equal places of their nodes, so the owner of a rail in
@@ -251,23 +252,25 @@ static void reach_between_blocks(struct reaches *reaches, const struct place *pl
         int next = (i + step) % place->n_ranks;
         for (int c = 0; c < place->n_channels; c++) {
             int owner = place->rail_member[c];
-            extend_reaches(reaches, place, (struct coll_flow){i + owner, next + owner}, c);
+            extend_reaches(&reaches->intra, &reaches->inter, place,
+                           (struct coll_flow){i + owner, next + owner}, c);
         }
     }
 }
 
 struct reaches place_reaches(const struct place *place)
 {
-    struct reaches reaches = {no_reach(), no_reach(), place->n_channels};
+    struct reaches reaches = {no_reach(), no_reach(), no_reach(), place->n_channels};
+    struct reach inside = no_reach(); /* a server on the member's own node: not on the slowest way */
     for (int i = 1; i < place->n_ranks; i++) {
         if (i % place->ranks_per_node == 0) continue;
-        extend_reaches(&reaches, place, (struct coll_flow){i - 1, i}, 0);
+        extend_reaches(&reaches.intra, &reaches.inter, place, (struct coll_flow){i - 1, i}, 0);
     }
     if (place->n_nodes > 1) reach_between_blocks(&reaches, place);
     for (int s = 0; s < place->n_servers && s < place->n_nodes; s++) {
         int server = place->n_ranks + s;
         for (int i = 0; i < place->n_ranks; i += place->ranks_per_node) {
-            extend_reaches(&reaches, place, (struct coll_flow){i, server}, 0);
+            extend_reaches(&inside, &reaches.server, place, (struct coll_flow){i, server}, 0);
         }
     }
     return reaches;
@@ -290,8 +293,14 @@ static struct affine hop_of(const struct reach *reach, int n_channels,
 struct coll_hops place_hops(const struct reaches *reaches, const struct library *library,
                             const struct lib_choice *row, bool best)
 {
-    return (struct coll_hops){
+    struct coll_hops hops = {
         .intra = hop_of(&reaches->intra, 1, library, row, best),
         .inter = hop_of(&reaches->inter, reaches->n_channels, library, row, best),
     };
+    if (row->algo->servers && reaches->server.used) {
+        struct affine server = hop_of(&reaches->server, reaches->n_channels, library, row, best);
+        hops.inter.alpha_s = fmax(hops.inter.alpha_s, server.alpha_s);
+        hops.inter.beta_s_per_B = fmax(hops.inter.beta_s_per_B, server.beta_s_per_B);
+    }
+    return hops;
 }

@@ -62,10 +62,12 @@ struct reach {
 };
 struct reaches {
     struct reach intra, inter; /* inter: one channel */
+    struct reach server;       /* between members and servers on other nodes */
     int n_channels;
 };
 
-/* place_reaches — from each member to the next, and from each node to the next over each rail. */
+/* place_reaches — from each member to the next, from each node to the next over each rail, and
+ * between each node and each server. Servers count only for algorithms that have them. */
 struct reaches place_reaches(const struct place *place);
 
 /* place_hops — coll_hops under a row of the library. `best` takes the fastest way instead of the
