@@ -7,6 +7,8 @@
  *   server 0       [ 4 ]   [ 2 ]            transfers of different servers go side by side and
  *   server 1          [ 3 ]   [   1   ]     share the workers' NICs; those of one queue up
  *
+ * A server's transfers alternate between push and pull, so its card is used one way at a time: as in
+ * TensorFlow, where a barrier between steps keeps all pulls behind all pushes.
  * Gradients of one layer on one server travel together (they are ready together). The update
  * itself is left on the GPU, so that the step's work is the same under every strategy.
  * The next step starts when everything has been pulled: TensorFlow lets its first layers start
