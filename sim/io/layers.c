@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Bounds that no real layer comes near; under them the parameters of LAYERS_MAX layers still fit in 64
- * bits (100,000 x 64 x 1e12 = 6.4e18). */
+/* Bounds that no real layer comes near; under them the parameters of LAYERS_MAX layers still fit in
+ * 64 bits (100,000 x 64 x 1e12 = 6.4e18). */
 static const double MAX_FLOP = 1e18;
 static const double MAX_ELEMENTS = 1e15;
 static const double MAX_KERNELS = 10000;
