@@ -45,12 +45,12 @@ static void bar(FILE *out, double frac)
 
 static void print_cluster(FILE *out, const struct inputs *in)
 {
-    char rate[32];
     const struct node_spec *node = &in->node;
     int n_nodes = in->topo ? in->topo->n_nodes : 1;
     label(out, "cluster");
     fprintf(out, "%d x %s", in->n_gpus, in->gpu.name);
     if (n_nodes > 1) {
+        char rate[32];
         fprintf(out, ", %d nodes of %d, %d NIC%s of %s each, %s", n_nodes, node->gpus_per_node,
                 node->nics_per_node, node->nics_per_node == 1 ? "" : "s",
                 print_unit(node->nic_Bps, DIM_RATE, rate, sizeof rate), in->fabric.kind);

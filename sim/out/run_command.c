@@ -91,15 +91,20 @@ static void progress(int done, int n)
     fflush(stderr);
 }
 
+static bool has_message(const struct diag *diag, const char *message)
+{
+    for (int i = 0; i < diag->n_messages && i < DIAG_MAX; i++) {
+        if (strcmp(diag->messages[i], message) == 0) return true;
+    }
+    return false;
+}
+
 /* Rows of one file make the same mistake again and again; it is said once. */
 static void add_new(struct diag *all, const struct diag *more)
 {
     for (int i = 0; i < more->n_messages && i < DIAG_MAX; i++) {
-        int k = 0;
-        int n_kept = all->n_messages < DIAG_MAX ? all->n_messages : DIAG_MAX;
-        while (k < n_kept && strcmp(all->messages[k], more->messages[i]) != 0) k++;
-        if (k < n_kept) continue;
-        if (n_kept < DIAG_MAX) all->messages[n_kept] = more->messages[i];
+        if (has_message(all, more->messages[i])) continue;
+        if (all->n_messages < DIAG_MAX) all->messages[all->n_messages] = more->messages[i];
         all->n_messages++;
     }
 }
@@ -233,7 +238,7 @@ static bool run_all(const struct requests *all, const struct options *options, s
 int run_command(const struct options *options, struct arena *perm)
 {
     struct diag diag = {.perm = perm};
-    struct arena *work = arena_open(RESERVE_B);
+    struct arena *work = arena_open(RESERVE_B); /* as main's, left to the end of the program */
     struct requests all = gather(options, perm, &diag);
     struct page page;
     page_open(&page, options, all.n, perm);
@@ -245,6 +250,5 @@ int run_command(const struct options *options, struct arena *perm)
     else
         page_drop(&page);
     diag_print(&diag, stderr);
-    arena_close(work);
     return fine ? EXIT_FINE : EXIT_INPUT;
 }
