@@ -281,7 +281,7 @@ static void print_overview(FILE *out)
     for (int c = 0; c < N_COMMANDS; c++)
         fprintf(out, "  %-12s%s\n", command_rows[c].name, command_rows[c].summary);
     fputs("\n'dpsim help COMMAND' lists the options of a command. Start with:\n"
-          "  dpsim run scenarios/scaling-25gbe.json\n\n"
+          "  dpsim run scenarios/resnet50-25gbe.json\n\n"
           "exit status: 0 fine; 1 the input is wrong; 2 the system failed; 64 usage\n",
           out);
 }

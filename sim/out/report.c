@@ -136,7 +136,7 @@ static void print_limit(FILE *out, const struct result *result)
     fputc('\n', out);
     label(out, "limited by");
     fprintf(out, "%s", result->limit_kind ? result->limit_kind : "nothing known");
-    if (result->limit_name) fprintf(out, " (%s)", result->limit_name);
+    if (result->limit_name) fprintf(out, ": %s", result->limit_name);
     fputc('\n', out);
     int n_shown = 0;
     for (int i = 0; i < result->n_gains; i++) {
@@ -225,6 +225,7 @@ void report_values(FILE *out, const struct field_log *log)
         const struct field_use *use = &log->uses[i];
         if (strcmp(use->object, object) != 0) fprintf(out, "  %s\n", use->object);
         object = use->object;
-        fprintf(out, "    %-24s %c %s\n", use->key, use->from_default ? '~' : '=', use->value);
+        fprintf(out, "    %-24s %c %s\n", use->key, use->from_default ? '~' : '=',
+                use->value[0] ? use->value : "(none)");
     }
 }

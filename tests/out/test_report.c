@@ -24,7 +24,7 @@ static void the_page_says_what_matters(void **state)
         "85.0 % of 16 times one GPU",
         "10.0 % of the step",
         "exposed communication",
-        "nic (node 0 nic 0 -> leaf 0)",
+        "nic: node 0 nic 0 -> leaf 0",
         "step 40.0 % shorter",
         "fits",
         "a warning",
