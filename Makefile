@@ -24,6 +24,7 @@ FLOORS = base net collectives workload sim io out
 SUITES = $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.[cs]* tests/fuzz/fuzz_*.c))))
 OUT   := $(BUILD_DIR)/$(BUILD)
 
+# Debian's names of what each target needs
 FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev
 FOR_TEST  = $(FOR_BUILD) libcmocka-dev
 FOR_PLOTS = $(FOR_BUILD) gnuplot-nox
@@ -37,7 +38,7 @@ CHECKS = -DARENA_REDZONE_B=16 -fsanitize=address,undefined,float-divide-by-zero,
 FLAGS_release = -O2 -g
 FLAGS_debug   = -O0 -g3
 FLAGS_asan    = -O1 -g3 $(CHECKS)
-FLAGS_fuzz    = -O1 -g3 -fsanitize=fuzzer-no-link $(CHECKS)
+FLAGS_fuzz    = -w -O1 -g3 -fsanitize=fuzzer-no-link $(CHECKS)
 CPPFLAGS += -D_GNU_SOURCE -Isim -Itests -DDPSIM_SHARE='"$(PREFIX)/share/dpsim"'
 CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(BUILD)) $(WARN)
 LDLIBS    = $(shell pkg-config --libs gsl libcjson) -lcsv -lm
@@ -47,7 +48,7 @@ PARALLEL = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc))
 say      = @$(if $(V),,echo "  $(1) $@";)
 need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 
-.PHONY: all test lint format fuzz golden bench plots demo deps install clean suites benches run-suites
+.PHONY: all test lint format fuzz golden bench plots demo deps install clean suites benches fuzzers run-suites
 all:
 	@$(call need,$(FOR_BUILD))
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(CALIB)
@@ -78,19 +79,16 @@ $(OUT)/tests/$(1)/%: $(OUT)/tests/$(1)/%.o $(or $(libs_$(1)),$(every))
 	$$(call say,link) $$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) -lcmocka
 endef
 $(foreach d,$(filter-out fuzz,$(SUITES) bench),$(eval $(call suite_dir,$d)))
-# without libFuzzer a fuzz target replays its corpus; the two of base do not wait for upper floors
-FUZZERS = $(patsubst tests/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_OF_BASE = fuzz/fuzz_json fuzz/fuzz_table
-define fuzzer
-$(OUT)/tests/$(1): $(OUT)/tests/$(1).o $(if $(filter fuzz,$(BUILD)),,$(OUT)/tests/fuzz/replay.o) \
-    $(if $(filter $(FUZZ_OF_BASE),$(1)),$(libs_base),$(every))
-	$$(call say,link) $$(CC) $$(CFLAGS) $$(if $$(filter fuzz,$$(BUILD)),-fsanitize=fuzzer) -o $$@ $$^ $$(LDLIBS)
-endef
-$(foreach f,$(FUZZERS),$(eval $(call fuzzer,$f)))
+# without libFuzzer a fuzz target replays its corpus
+FUZZERS = $(patsubst tests/%.c,$(OUT)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
+$(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(BUILD)),,$(OUT)/tests/fuzz/replay.o) $(every)
+	$(call say,link) $(CC) $(CFLAGS) $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
+fuzzers: $(FUZZERS)
 
 C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c)))
-C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS:%=$(OUT)/tests/%))
-SH_SUITES = $(foreach s,$(SUITES),$(wildcard tests/$s/test_*.sh))
+C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS))
+# lint is the same in every build
+SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint),$(SUITES)),$(wildcard tests/$s/test_*.sh))
 suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim)
 
 run-suites:
@@ -115,10 +113,10 @@ format:
 
 fuzz:
 	@$(call need,$(FOR_FUZZ))
-	@$(MAKE) $(PARALLEL) BUILD=fuzz CC=clang $(FUZZERS:%=$(BUILD_DIR)/fuzz/tests/%)
-	@cd $(BUILD_DIR)/fuzz && for f in $(FUZZERS:fuzz/fuzz_%=%); do mkdir -p found/$$f && \
-	    tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_S) -max_len=4096 -print_final_stats=1 -timeout=10 \
-	        found/$$f $(CURDIR)/tests/fuzz/corpus/$$f || exit 1; done
+	@$(MAKE) --no-print-directory $(PARALLEL) BUILD=fuzz CC=clang fuzzers
+	@for f in $(FUZZERS:$(OUT)/tests/fuzz/fuzz_%=%); do found=$(BUILD_DIR)/fuzz/found/$$f; mkdir -p $$found; \
+	    $(BUILD_DIR)/fuzz/tests/fuzz/fuzz_$$f -max_total_time=$(FUZZ_S) -max_len=4096 -timeout=10 \
+	        -artifact_prefix=$$found- $$found tests/fuzz/corpus/$$f || exit 1; done
 
 BENCHES = $(patsubst %.c,$(OUT)/%,$(wildcard tests/bench/bench_*.c))
 benches: $(BENCHES)
