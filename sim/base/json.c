@@ -6,7 +6,6 @@
 #include "base/units.h"
 
 #include <cjson/cJSON.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

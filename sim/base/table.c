@@ -4,9 +4,6 @@
 #include "base/must.h"
 
 #include <csv.h>
-#include <limits.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_COLUMNS = 4096 };
