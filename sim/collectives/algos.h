@@ -28,5 +28,6 @@ ALGO_DECLARE(hierarchical)
 ALGO_DECLARE(binomial)
 ALGO_DECLARE(chain)
 ALGO_DECLARE(server)
+ALGO_DECLARE(local_server)
 
 #endif

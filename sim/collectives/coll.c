@@ -19,6 +19,7 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 #define THAKUR "Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005"
 #define CHAIN  "Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007"
 #define SERVER "Li et al., OSDI 2014"
+#define TOWERS "TensorFlow tf_cnn_benchmarks, variable_mgr.py, distributed_replicated"
 
 const struct coll_algo coll_algos[] = {
     {"ring", COLL_ALLREDUCE, HOOKS(ring), .source = RING},
@@ -29,6 +30,8 @@ const struct coll_algo coll_algos[] = {
     {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .source = "Jia et al., arXiv 1807.11205"},
     {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},
     {"parameter-server", COLL_ALLREDUCE, HOOKS(server), .servers = true, .source = SERVER},
+    {"local-parameter-server", COLL_ALLREDUCE, HOOKS(local_server), .servers = true,
+     .source = TOWERS},
     {"ring", COLL_REDUCE_SCATTER, HOOKS(ring), .source = RING},
     {"direct", COLL_REDUCE_SCATTER, HOOKS(direct), .source = RING},
     {"recursive-halving", COLL_REDUCE_SCATTER, HOOKS(halving), .source = THAKUR},

@@ -20,7 +20,7 @@ const struct field top_fields[] = {
     INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job; whole servers when more than one"),
     CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
     CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
-    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1024, "1", "micro-batches per step"),
+    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1000000, "1", "micro-batches per step"),
     INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
     REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
     REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile"),

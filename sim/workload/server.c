@@ -12,7 +12,9 @@
  * Gradients of one layer on one server travel together (they are ready together). The update
  * itself is left on the GPU, so that the step's work is the same under every strategy.
  * The next step starts when everything has been pulled: TensorFlow lets its first layers start
- * earlier. A library's other algorithms do not apply: "parameter-server" is forced.
+ * earlier. The GPUs of a machine are one worker, whose gradients are added up before they are
+ * pushed ("local-parameter-server"); a strategy may force "parameter-server", in which every GPU
+ * talks to the servers itself.
  * Source: Abadi et al., TensorFlow, OSDI 2016, sec. 3.3 and 4.4; tf.train.replica_device_setter
  * (round robin). */
 #include "base/must.h"
@@ -56,7 +58,8 @@ static int exchange_layer(struct step *step, int layer, int comm, int *ops)
         int server = (l->first_tensor + i) % n_servers;
         ops[i] = step_reduce(
             step, &(struct reduction){.name = l->name,
-                                      .algorithm = "parameter-server",
+                                      .algorithm = step->spec->algorithm ? step->spec->algorithm
+                                                                         : "local-parameter-server",
                                       .stream = STREAM_SERVERS + server,
                                       .comm = comm,
                                       .root = server,
