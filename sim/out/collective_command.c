@@ -1,7 +1,7 @@
 /* dpsim collective: the table of nccl-tests, predicted. */
 #include "out/commands.h"
 
-#include "out/bound.h"
+#include "bound.h"
 #include "out/load.h"
 #include "out/sink.h"
 #include "out/writer.h"

@@ -1,4 +1,4 @@
-#include "out/bound.h"
+#include "bound.h"
 
 #include "net/fabric.h"
 
@@ -6,7 +6,8 @@
 
 /* n equal parts of the ranks (GPUs, or nodes), each behind links of its own */
 struct cuts {
-    int n, ranks_each;
+    int n;
+    double ranks_each;
     double least_Bps, sum_Bps; /* what leaves a part: the slowest, and all together */
 };
 
@@ -22,7 +23,7 @@ static double cut_B(enum coll_kind kind, const struct cuts *cuts, double size_B)
     case COLL_ALLGATHER:
         return size_B * outside_frac;
     case COLL_SENDRECV:
-        return cuts->ranks_each == 1 ? size_B : 0;
+        return cuts->ranks_each <= 1 ? size_B : 0;
     case COLL_ALLREDUCE:
     case COLL_BROADCAST:
     case COLL_REDUCE:
@@ -51,12 +52,12 @@ static struct cuts sum_up(const double *leaving_Bps, int n, int ranks_each)
     return cuts;
 }
 
-/* Within one node GPUs use the scale-up links where there are any; data from other nodes comes by PCIe
- * as well. */
-static struct cuts gpu_cuts(const struct topo *topo, struct arena scratch)
+/* Within one node GPUs use the scale-up links where there are any; data of other nodes and of servers
+ * comes by PCIe as well. */
+static struct cuts gpu_cuts(const struct topo *topo, bool servers, struct arena scratch)
 {
     double *leaving_Bps = arena_new(&scratch, double, topo->n_gpus);
-    bool only_scaleup = topo->n_nodes == 1 && topo->node.scaleup != SCALEUP_NONE;
+    bool only_scaleup = topo->n_nodes == 1 && topo->node.scaleup != SCALEUP_NONE && !servers;
     for (int l = 0; l < topo->n_links; l++) {
         const struct link *link = &topo->links[l];
         const struct vertex *src = &topo->vertices[link->src];
@@ -79,18 +80,23 @@ static struct cuts node_cuts(const struct topo *topo, struct arena scratch)
     return sum_up(leaving_Bps, topo->n_nodes, topo->n_gpus / topo->n_nodes);
 }
 
+/* An odd number of nodes has unequal halves a and b, where pairs of ranks move 2 a b / n each way: as
+ * much as halves of 2 a b / n ranks would. */
 static struct cuts middle_cut(const struct topo *topo)
 {
     const struct fabric_kind *kind = fabric_find(topo->fabric_spec.kind);
     double half_Bps = (double)INFINITY;
     if (kind) half_Bps = kind->bisection_Bps(topo);
-    return (struct cuts){2, topo->n_gpus / 2, half_Bps, 2 * half_Bps};
+    int per_node = topo->n_gpus / topo->n_nodes;
+    double first = topo->n_nodes / 2 * per_node;
+    double ranks_each = 2.0 * first * (topo->n_gpus - first) / topo->n_gpus;
+    return (struct cuts){2, ranks_each, half_Bps, 2 * half_Bps};
 }
 
 double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B, bool servers,
                           struct arena scratch)
 {
-    struct cuts gpus = gpu_cuts(in->topo, scratch);
+    struct cuts gpus = gpu_cuts(in->topo, servers, scratch);
     double bound_s = cuts_s(kind, &gpus, size_B, servers);
     if (in->topo->n_nodes > 1) {
         struct cuts nodes = node_cuts(in->topo, scratch);

@@ -1,7 +1,7 @@
 /* The least time any schedule could take on these links: what must cross the cuts around GPUs,
  * around nodes, and through the middle of the network, over their capacity. Latency is not counted. */
-#ifndef OUT_BOUND_H
-#define OUT_BOUND_H
+#ifndef BOUND_H
+#define BOUND_H
 
 #include "inputs.h"
 

@@ -1,31 +1,24 @@
-#include "out/bound.h"
+#include "bound.h"
 
-#include "sample.h"
+#include "cluster.h"
 
 /* Servers of 8 GPUs with 100 GB/s of scale-up and 10 GB/s of PCIe each, and one NIC of 5 GB/s, on one
  * switch. */
 static struct inputs *cluster(int n_gpus, struct arena *perm)
 {
-    struct inputs *in = sample_inputs(perm);
-    struct diag diag = {.perm = perm};
-    in->n_gpus = n_gpus;
-    in->node = (struct node_spec){.gpus_per_node = 8,
-                                  .nics_per_node = n_gpus > 8 ? 1 : 0,
-                                  .sockets = 1,
-                                  .gpus_per_pcie_switch = 1,
-                                  .scaleup = SCALEUP_SWITCH,
-                                  .scaleup_Bps = 100e9,
-                                  .pcie_Bps = 10e9,
-                                  .socket_Bps = 20e9,
-                                  .nic_Bps = 5e9,
-                                  .gpudirect = true,
-                                  .p2p = true};
-    in->fabric = (struct fabric_spec){
-        .kind = "switch", .oversubscription = 1, .routing = "static", .wiring = "packed"};
-    in->topo = topo_build(&in->node, &in->fabric, n_gpus, perm, &diag, (struct diag_place){0});
-    diag_print(&diag, stderr);
-    assert_true(diag_ok(&diag));
-    return in;
+    struct node_spec node = {.gpus_per_node = 8,
+                             .nics_per_node = n_gpus > 8 ? 1 : 0,
+                             .sockets = 1,
+                             .gpus_per_pcie_switch = 1,
+                             .scaleup = SCALEUP_SWITCH,
+                             .scaleup_Bps = 100e9,
+                             .pcie_Bps = 10e9,
+                             .socket_Bps = 20e9,
+                             .nic_Bps = 5e9,
+                             .gpudirect = true,
+                             .p2p = true};
+    struct topo *topo = build_topo(&node, &one_switch, n_gpus, perm);
+    return build_inputs(topo, lone_job(n_gpus, coll_op(0, COLL_ALLREDUCE, 1e9, NULL), perm), perm);
 }
 
 static double bound_s(int n_gpus, enum coll_kind kind, bool servers, struct arena *perm)
@@ -71,6 +64,19 @@ static void a_slow_card_counts_by_what_must_pass_it(void **state)
                  1e-9);
 }
 
+/* Sums on host memory come and go by PCIe as well: 1e9 / (100e9 + 10e9). */
+static void servers_of_one_node_are_reached_by_pcie_too(void **state)
+{
+    assert_close(bound_s(8, COLL_ALLREDUCE, true, *state), 1.0 / 110, 1e-9);
+}
+
+/* Three nodes: 16 ranks on one side, 8 on the other, 16 * 8 pairs of S / 24 each way over one card;
+ * what leaves one node is as much. */
+static void an_odd_number_of_nodes_has_unequal_halves(void **state)
+{
+    assert_close(bound_s(24, COLL_ALLTOALL, false, *state), 16.0 * 8 / 24 / 5, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -78,6 +84,8 @@ int main(void)
         cmocka_unit_test(four_servers_are_bound_by_their_cards),
         cmocka_unit_test(other_kinds_by_what_leaves_a_node),
         cmocka_unit_test(a_slow_card_counts_by_what_must_pass_it),
+        cmocka_unit_test(servers_of_one_node_are_reached_by_pcie_too),
+        cmocka_unit_test(an_odd_number_of_nodes_has_unequal_halves),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
