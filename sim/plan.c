@@ -295,6 +295,44 @@ static void add_phases(struct planner *planner, struct plan_coll *coll, const st
     coll->n_phases = pattern->n_phases;
 }
 
+/* What a phase's busiest resource has to do, and its slowest bundle at the least. */
+static double drain_s(struct planner *planner, const struct plan_phase *phase, double size_B)
+{
+    const struct plan *plan = planner->plan;
+    double least_s = 0.0;
+    int n = 0;
+    for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
+        const struct plan_bundle *bundle = &plan->bundles[b];
+        double work_B = bundle->bytes_per_B * size_B + phase->fill_B;
+        least_s = fmax(least_s, work_B / bundle->cap_Bps);
+        for (int l = 0; l < bundle->n_loads; l++) {
+            int resource = bundle->loads[l].resource;
+            if (planner->sum[resource] <= 0.0) planner->touched[n++] = resource;
+            planner->sum[resource] += bundle->loads[l].n * work_B;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        int resource = planner->touched[i];
+        least_s = fmax(least_s, planner->sum[resource] / plan->capacity[resource]);
+        planner->sum[resource] = 0.0;
+    }
+    return least_s;
+}
+
+/* The closed form knows one rate per kind of hop; where more flows of the collective itself meet on a
+ * link (an oversubscribed leaf, a global link), its phases take longer than that. */
+static double estimate_s(struct planner *planner, const struct plan_coll *coll,
+                         struct coll_hops hops)
+{
+    double phases_s = 0.0;
+    for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
+        const struct plan_phase *phase = &planner->plan->phases[p];
+        phases_s += phase->latency_s + drain_s(planner, phase, coll->req.size_B);
+    }
+    double closed_s = coll->row->base_latency_s + coll->algo->cost_s(&coll->req, hops);
+    return coll->launch_s + fmax(closed_s, phases_s);
+}
+
 static int add_coll(struct planner *planner, int use, int group_class)
 {
     struct plan *plan = planner->plan;
@@ -314,8 +352,7 @@ static int add_coll(struct planner *planner, int use, int group_class)
         struct met met = meet(planner, choice, rep);
         add_phases(planner, coll, &met);
         coll->launch_s = planner->in->library.launch_s;
-        coll->estimate_s =
-            coll->launch_s + coll->row->base_latency_s + coll->algo->cost_s(&coll->req, met.hops);
+        coll->estimate_s = estimate_s(planner, coll, met.hops);
     }
     return plan->n_colls++;
 }

@@ -37,7 +37,8 @@ struct plan_coll {
     struct coll_req req;
     int first_phase, n_phases; /* none when the group has one member */
     double launch_s;
-    double estimate_s; /* closed form, no contention; launch and base latency included */
+    double estimate_s; /* alone on the network: closed form, or its phases one after the other where
+                          that takes longer; launch and base latency included */
 };
 
 struct plan_group { /* a class of groups of one communicator */
