@@ -1,6 +1,7 @@
 #include "fold.h"
 
 #include "base/must.h"
+#include "base/stats.h"
 #include "net/symmetry.h"
 
 #include <math.h>
@@ -9,9 +10,14 @@
 double fold_slowdown(const struct inputs *in, int rank)
 {
     for (int s = 0; s < in->n_slow; s++) {
-        if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor;
+        if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor * fold_lag(in);
     }
-    return 1.0;
+    return fold_lag(in);
+}
+
+double fold_lag(const struct inputs *in)
+{
+    return 1.0 + in->jitter * stats_expected_max(in->job->n_ranks);
 }
 
 /* ---- seeds: triples told apart by numbers in order of first appearance ---- */
@@ -147,7 +153,7 @@ static void seed_vertices(struct graph *graph, struct arena *perm)
     const struct inputs *in = layout->in;
     graph->seed = arena_new(perm, int64_t, graph->n_vertices);
     for (int r = 0; r < graph->n_ranks; r++) {
-        double slowdown = in->n_slow > 0 ? fold_slowdown(in, r) : 1.0;
+        double slowdown = in->n_slow > 0 ? fold_slowdown(in, r) : 1.0; /* all share the lag */
         graph->seed[r] =
             intern(&graph->interner, SEED_RANK, job_role(in->job, r), bits_of(slowdown));
     }

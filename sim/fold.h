@@ -44,7 +44,12 @@ struct fold {
  * link and group is a class of its own. */
 struct fold *fold_layout(const struct layout *layout, bool together, struct arena *perm);
 
-/* fold_slowdown — of a rank's kernels. */
+/* fold_slowdown — of a rank's kernels: its GPU's own, times what the slowest of all ranks is behind
+ * the mean on average (fold_lag). */
 double fold_slowdown(const struct inputs *in, int rank);
+
+/* fold_lag — the expected time of the slowest of the job's ranks over the mean, 1 = no jitter. A
+ * synchronous step ends with its slowest rank, so that is the one a class stands for. */
+double fold_lag(const struct inputs *in);
 
 #endif

@@ -40,6 +40,7 @@ struct inputs {
     int n_slow;
     enum fidelity fidelity;
     bool fold;             /* simulate one of each symmetry class (default) */
+    double jitter; /* relative standard deviation, between ranks and steps, of a rank's time to compute a step; all wait for the slowest */
     double hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct spread spread;
     struct job *job;       /* built by the strategy */

@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "estimate.h"
+#include "fold.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,12 +51,14 @@ static double time_at(const struct plan *plan, struct scale scale, struct arena 
 static enum share share_of_wait(const struct op *op, bool moving)
 {
     if (op->kind == OP_COLLECTIVE) return moving ? SHARE_EXPOSED : SHARE_STRAGGLER;
+    if (op->part == PART_COMMUNICATION) return SHARE_EXPOSED; /* waits for a cycle of the library */
     return op->part == PART_INPUT ? SHARE_INPUT : SHARE_LAUNCH;
 }
 
 static enum share share_of_kernel(const struct op *op)
 {
     if (op->part == PART_FORWARD) return SHARE_FORWARD;
+    if (op->part == PART_COMMUNICATION) return SHARE_EXPOSED; /* copies into and out of buffers */
     return op->part == PART_OPTIMIZER ? SHARE_OPTIMIZER : SHARE_BACKWARD;
 }
 
@@ -144,7 +147,12 @@ static void explain_time(struct result *result, struct arena scratch)
 {
     int hardest = hardest_class(result, scratch);
     divide_period(result, hardest, scratch);
-    const double *share_s = result->share_s;
+    double *share_s = result->share_s;
+    double lag = fold_lag(result->in); /* a class stands for its slowest rank; the others wait */
+    for (int s = SHARE_FORWARD; s <= SHARE_OPTIMIZER; s++) {
+        share_s[SHARE_STRAGGLER] += share_s[s] * (1.0 - 1.0 / lag);
+        share_s[s] /= lag;
+    }
     result->compute_s = share_s[SHARE_FORWARD] + share_s[SHARE_BACKWARD] + share_s[SHARE_OPTIMIZER];
     result->exposed_communication_s = share_s[SHARE_EXPOSED] + share_s[SHARE_STRAGGLER];
     result->bubble_s = share_s[SHARE_BUBBLE] + share_s[SHARE_LAUNCH] + share_s[SHARE_INPUT];

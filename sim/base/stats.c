@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 
+#include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <string.h>
@@ -30,4 +31,10 @@ double stats_percentile(const double *x, int n, double p, struct arena scratch)
     memcpy(sorted, x, (size_t)n * sizeof *x);
     gsl_sort(sorted, 1, (size_t)n);
     return gsl_stats_quantile_from_sorted_data(sorted, 1, (size_t)n, p / 100);
+}
+
+double stats_expected_max(int n)
+{
+    must(n > 0);
+    return gsl_cdf_ugaussian_Pinv((n - 0.375) / (n + 0.25));
 }

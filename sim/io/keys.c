@@ -23,7 +23,8 @@ const struct field top_fields[] = {
     INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1000000, "1", "micro-batches per step"),
     INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
     REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
-    REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile"),
+    REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, -1, 100, "-1", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile; -1 = as the library's profile says"),
+    REAL("jitter", DIM_NUMBER, struct top_keys, jitter, -1, 1, "-1", "relative standard deviation of the time to compute a step, between ranks and steps; -1 = as the GPU's profile says"),
 };
 const int n_top_fields = N_OF(top_fields);
 static const struct field model_fields[] = {
@@ -68,7 +69,7 @@ static const struct field measured_fields[] = {
     REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
     REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
     INT("grad_accumulation", struct measured_keys, grad_accumulation, 0, 1000000, "0", "micro-batches per step of the measured run; 0 = as this one has"),
-    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.03", "relative standard deviation of the measurement"),
+    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.05", "relative standard deviation of what is predicted from it; the default is the root mean square error on the runs that jitter was fitted on, the worst left out"),
     TEXT("source", struct measured_keys, source, "", "where it was published"),
 };
 static const struct field run_fields[] = {

@@ -8,7 +8,7 @@
 
 struct top_keys {
     const char *name, *question, *precision, *optimizer;
-    double batch, input_s, contention;
+    double batch, input_s, contention, jitter;
     int n_gpus, nics_per_node, grad_accumulation;
 };
 struct model_keys {

@@ -31,6 +31,7 @@ static const struct field gpu_fields[] = {
     REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
     REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
+    REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),
 };
 
 static const char *const scaleup_names[] = {"none", "switch", "mesh", NULL};
@@ -79,6 +80,7 @@ static const struct field library_fields[] = {
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
     BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),
     REAL("spread", DIM_FRACTION, struct library_profile, spread, 0, 1, "0.1", "relative standard deviation of predicted collective times, for the interval"),
+    REAL("memory_traffic", DIM_NUMBER, struct library_profile, memory_traffic, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; kernels share the memory's bandwidth with it"),
 };
 
 const struct field profile_choice_fields[] = {

@@ -18,6 +18,7 @@ struct gpu_profile {
     struct gpu gpu;
     const char *node; /* the server it usually sits in; "" = none */
     double spread;    /* relative standard deviation of predicted kernel times */
+    double jitter;    /* see inputs.h */
 };
 
 struct node_profile {
@@ -41,6 +42,7 @@ struct library_profile {
     struct library library;
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     double spread;            /* relative standard deviation of predicted collective times */
+    double memory_traffic;    /* see inputs.h, hbm_per_comm_B */
 };
 
 /* profile_kind — one row per kind of profile; loader, schema, docs and tests read it. */

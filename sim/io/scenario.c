@@ -179,6 +179,7 @@ static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
     if (load->diag->n_messages > before) return false;
     load->in->gpu = gpu->gpu;
     load->in->spread.compute = gpu->spread;
+    load->in->jitter = load->top.jitter >= 0 ? load->top.jitter : gpu->jitter;
     check_precision(load, &gpu->gpu);
     return true;
 }
@@ -264,6 +265,8 @@ static void read_library(const struct loader *load, const struct node_profile *n
     if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
     load->in->library = profile.library;
     load->in->spread.network = profile.spread;
+    load->in->hbm_per_comm_B =
+        load->top.contention >= 0 ? load->top.contention : profile.memory_traffic;
     load->in->spread.source =
         arena_text(load->perm, "profiles %s and %s", load->in->gpu.name, profile.library.name);
 }
@@ -408,7 +411,6 @@ static void load_top(struct loader *load)
     const char *named = load->top.name;
     in->scenario = named && named[0] ? named : arena_text(load->perm, "%s", json_file(load->json));
     in->n_gpus = load->top.n_gpus;
-    in->hbm_per_comm_B = load->top.contention;
     in->train = (struct train_spec){
         .n_ranks = load->top.n_gpus,
         .batch_per_gpu = load->top.batch,
