@@ -33,17 +33,19 @@ struct inputs {
     struct fabric_spec fabric;
     struct library library;
     struct train_spec train;
-    struct topo *topo;     /* built, degraded links applied */
-    const int *gpu_of;     /* [n_ranks] placement of ranks on GPUs */
+    struct topo *topo; /* built, degraded links applied */
+    const int *gpu_of; /* [n_ranks] placement of ranks on GPUs */
     int n_gpus;
     const struct slow_gpu *slow;
     int n_slow;
     enum fidelity fidelity;
-    bool fold;             /* simulate one of each symmetry class (default) */
-    double jitter; /* relative standard deviation, between ranks and steps, of a rank's time to compute a step; all wait for the slowest */
-    double hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
+    bool fold; /* simulate one of each symmetry class (default) */
+    double
+        jitter; /* relative standard deviation, between ranks and steps, of a rank's time to compute a step; all wait for the slowest */
+    double
+        hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct spread spread;
-    struct job *job;       /* built by the strategy */
+    struct job *job; /* built by the strategy */
 };
 
 #endif

@@ -261,7 +261,8 @@ static void reach_between_blocks(struct reaches *reaches, const struct place *pl
 struct reaches place_reaches(const struct place *place)
 {
     struct reaches reaches = {no_reach(), no_reach(), no_reach(), place->n_channels};
-    struct reach inside = no_reach(); /* a server on the member's own node: not on the slowest way */
+    struct reach inside =
+        no_reach(); /* a server on the member's own node: not on the slowest way */
     for (int i = 1; i < place->n_ranks; i++) {
         if (i % place->ranks_per_node == 0) continue;
         extend_reaches(&reaches.intra, &reaches.inter, place, (struct coll_flow){i - 1, i}, 0);

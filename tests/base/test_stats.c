@@ -41,6 +41,17 @@ static void mean_and_spread(void **state)
     assert_close(stats_sd(x, 1), 0, 0);
 }
 
+/* Exact expectations of the largest of n standard normals (Harter, Biometrika 48, 1961): 0.56419 for
+ * 2, 1.42360 for 8, 2.50759 for 100. The approximation is within 5 %. */
+static void the_largest_of_more_is_larger(void **state)
+{
+    (void)state;
+    assert_close(1 + stats_expected_max(1), 1, 1e-15);
+    assert_close(stats_expected_max(2), 0.56419, 0.05);
+    assert_close(stats_expected_max(8), 1.42360, 0.01);
+    assert_close(stats_expected_max(100), 2.50759, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -48,6 +59,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_linear_between_neighbours),
         cmocka_unit_test(the_sample_is_left_as_it_was),
         cmocka_unit_test(mean_and_spread),
+        cmocka_unit_test(the_largest_of_more_is_larger),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

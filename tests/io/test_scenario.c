@@ -179,7 +179,7 @@ static void a_measured_throughput_gives_the_step_of_one_gpu(void **state)
     struct inputs *in = must_load(
         WITH("\"grad_accumulation\": 2, \"measured\": {\"one_gpu_throughput\": 320}"), *state);
     assert_close(in->train.one_gpu_s, 64 * 2 / 320.0, 1e-12);
-    assert_close(in->spread.compute, 0.03, 1e-12); /* the default of measured/spread */
+    assert_close(in->spread.compute, 0.05, 1e-12); /* the default of measured/spread */
     assert_close(must_load("{" FIVE "}", *state)->train.one_gpu_s, 0, 0);
 }
 

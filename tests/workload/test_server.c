@@ -57,7 +57,7 @@ static void gradients_of_a_layer_on_a_server_travel_together(void **state)
     assert_int_equal(rig_n_collectives(server_program("resnet50", 1, *state)), 107);
 }
 
-/* Each server has a stream of its own and the algorithm is forced. */
+/* Each server has a stream of its own; the GPUs of a node are one worker unless told otherwise. */
 static void servers_work_side_by_side(void **state)
 {
     const struct program *program = server_program("resnet50", 5, *state);
@@ -67,7 +67,7 @@ static void servers_work_side_by_side(void **state)
         if (op->kind != OP_COLLECTIVE) continue;
         assert_int_equal(op->stream, STREAM_FIRST_OF_STRATEGY + op->root);
         assert_int_equal(op->coll, COLL_ALLREDUCE);
-        assert_string_equal(op->algorithm, "parameter-server");
+        assert_string_equal(op->algorithm, "local-parameter-server");
     }
 }
 

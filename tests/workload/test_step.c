@@ -133,11 +133,27 @@ static void host_runs_one_step_ahead(void **state)
     assert_int_equal(program->deps[launch->first_dep].distance, 1);
 }
 
+/* Earlier micro-batches are one op of forwards and one of backwards (and one for the host), whatever
+ * their number: 1,000 micro-batches have as many ops as 2. */
+static void micro_batches_cost_no_more_ops(void **state)
+{
+    struct train_spec spec = rig_spec("ddp");
+    struct gpu gpu = rig_gpu();
+    const struct model *model = rig_model("resnet18", *state);
+    spec.grad_accumulation = 2;
+    const struct job *two = rig_job(&spec, model, &gpu, *state);
+    spec.grad_accumulation = 1000;
+    const struct job *thousand = rig_job(&spec, model, &gpu, *state);
+    assert_int_equal(thousand->programs[0].n_ops, two->programs[0].n_ops);
+    job_check(thousand, *(struct arena *)*state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_gpu_time_is_exact),
         cmocka_unit_test(accumulation_repeats_all_but_the_optimizer),
+        cmocka_unit_test(micro_batches_cost_no_more_ops),
         cmocka_unit_test(host_issues_every_kernel),
         cmocka_unit_test(input_is_one_batch_ahead),
         cmocka_unit_test(state_is_what_the_frameworks_hold),
