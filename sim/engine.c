@@ -11,14 +11,6 @@ static const struct plan_coll *coll_of(const struct player *player, int meeting)
     return &player->plan->colls[player->meetings[meeting].coll];
 }
 
-static void count_busy(struct player *player, const struct plan_bundle *bundle, double bytes)
-{
-    for (int l = 0; l < bundle->n_loads; l++) {
-        int r = bundle->loads[l].resource;
-        player->run->busy_s[r] += bundle->loads[l].n * bytes / player->plan->capacity[r];
-    }
-}
-
 static void start_bundles(struct player *player, int meeting)
 {
     struct meeting *m = &player->meetings[meeting];
@@ -30,7 +22,6 @@ static void start_bundles(struct player *player, int meeting)
         const struct plan_bundle *bundle = &player->plan->bundles[b];
         double bytes = bundle->bytes_per_B * coll->req.size_B;
         if (bytes <= 0.0 || (bundle->n_loads == 0 && isinf(bundle->cap_Bps))) continue;
-        if (last) count_busy(player, bundle, bytes);
         int slot = player_take_slot(player, meeting);
         m->n_active++;
         int id = fluid_add(player->fluid, (struct activity_spec){.loads = bundle->loads,
@@ -43,7 +34,7 @@ static void start_bundles(struct player *player, int meeting)
     }
 }
 
-/* Begin the next phase that takes time; the collective is over when there is none. */
+/* Begin the next phase; the collective is over when there is none. */
 static void next_phase(struct player *player, int meeting)
 {
     struct meeting *m = &player->meetings[meeting];
@@ -54,7 +45,8 @@ static void next_phase(struct player *player, int meeting)
     }
     const struct plan_phase *phase = &player->plan->phases[coll->first_phase + m->phase];
     double latency_s = phase->latency_s + (m->phase == 0 ? coll->launch_s : 0.0);
-    evq_push(player->queue, player->now_s + latency_s * player->scale.latency, EVENT_EXPANDER, meeting);
+    evq_push(player->queue, player->now_s + latency_s * player->scale.latency, EVENT_EXPANDER,
+             meeting);
 }
 
 static void bundles_join(struct player *player, int meeting, int rank_class)

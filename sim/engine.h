@@ -25,8 +25,9 @@ struct run {
     struct span *spans;    /* in order of their end */
     int64_t n_spans, cap_spans;
     int64_t n_events;
-    double *busy_s;       /* [n_resources] bytes of the last iteration / capacity */
-    double *bottleneck_s; /* [n_resources] time in the last iteration for which it held back a bundle */
+    double *busy_s; /* [n_resources] bytes of the last iteration / capacity */
+    double *
+        bottleneck_s; /* [n_resources] time in the last iteration for which it held back a bundle */
     double peak_memory_B;
     int peak_class;
     const char *stuck; /* NULL, or who waits for what when the job cannot finish */
@@ -34,10 +35,10 @@ struct run {
 
 /* what-ifs: times and rates scaled without planning again; 1 = as planned */
 struct scale {
-    double kernel, host;   /* factors on times */
-    double latency;        /* factor on latencies and launch of collectives */
-    double tier[N_TIERS];  /* factors on link capacities */
-    double hbm;            /* factor on memory bandwidth shared with communication */
+    double kernel, host;  /* factors on times */
+    double latency;       /* factor on latencies and launch of collectives */
+    double tier[N_TIERS]; /* factors on link capacities */
+    double hbm;           /* factor on memory bandwidth shared with communication */
 };
 extern const struct scale scale_none;
 

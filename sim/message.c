@@ -34,24 +34,35 @@ struct way {
 struct lane {
     int32_t meeting, member, number; /* number: among its member's lanes */
     int32_t way_dst, way_channel;    /* of `way`; -1 = none yet */
+    int32_t next_waiting;            /* for the same counter, -1 = none */
     struct way way;
     int64_t issued;  /* sends whose latency has begun */
     int64_t started; /* sends that have begun to drain */
     int64_t past;    /* sends whose latency is over */
     bool draining, over;
-    struct coll_send sends[WINDOW]; /* issued but not arrived, by number modulo WINDOW */
+    bool generated;          /* the next send stands in its slot */
+    bool waiting;            /* in a counter's list */
+    struct coll_send *sends; /* [window] issued but not arrived, by number modulo the window */
+};
+
+/* arrivals at a slot, and the lanes that wait until it has counted enough */
+struct counter {
+    int32_t n;
+    int32_t least;       /* that some lane waits for */
+    int32_t first, last; /* lanes in the order in which they came, -1 = none */
 };
 
 /* one group's sends; kept from iteration to iteration */
 struct group_sends {
     const struct place *place;
+    const int32_t *member_of; /* [classes of the group] */
     int32_t coll;
-    int first_lane, lanes_per_member, n_members, n_slots;
-    int32_t *counters; /* [n_members * n_slots] */
-    bool *joined;      /* [n_members] and over its launch; servers are always there */
-    double cap_Bps;    /* of every send */
-    int64_t left;      /* sends of the present round not yet arrived, and lanes not yet over */
-    int lanes_left;
+    int first_lane, lanes_per_member, n_members, n_slots, window;
+    struct counter *counters; /* [n_members * n_slots] */
+    bool *joined;             /* [n_members] and over its launch; servers are always there */
+    double cap_Bps;           /* of every send */
+    int64_t left;             /* sends of the present round that have not yet arrived */
+    int lanes_left;           /* lanes not yet over */
 };
 
 struct message {
@@ -60,7 +71,7 @@ struct message {
     int n_lanes, cap_lanes;
     struct delay_line *lines;
     int n_lines, cap_lines;
-    int32_t *resource_of; /* [topo links] -1 = unused */
+    int32_t *resource_of; /* [topo links] -1 = unused, or never the first to fill (spare_links) */
 };
 
 static struct message *state_of(const struct player *player)
@@ -96,16 +107,21 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     const struct topo *topo = player->plan->in->topo;
     int links[ROUTE_MAX];
     int n = place_route(group->place, (struct coll_flow){lane->member, dst}, channel, links);
-    struct load *loads = arena_new(player->perm, struct load, n);
+    struct load *loads = arena_new(player->perm, struct load, n + 1);
+    int n_loads = 0;
     for (int i = 0; i < n; i++) {
+        int32_t resource = state->resource_of[links[i]];
         double efficiency = place_efficiency(row, topo->links[links[i]].tier);
-        loads[i] = (struct load){state->resource_of[links[i]], 1.0 / efficiency};
-        must(loads[i].resource >= 0);
+        if (resource >= 0) loads[n_loads++] = (struct load){resource, 1.0 / efficiency};
+    }
+    if (lane->member < group->place->n_ranks && player->plan->in->hbm_per_comm_B > 0.0) {
+        int memory = player->plan->n_link_classes + group->place->ranks[lane->member];
+        loads[n_loads++] = (struct load){memory, player->plan->in->hbm_per_comm_B};
     }
     double latency_s = topo_path_latency_s(topo, links, n) +
                        place_hop_latency_s(row, place_hop_kind(topo, links, n));
     latency_s *= player->scale.latency;
-    lane->way = (struct way){loads, n, find_line(player, latency_s), latency_s};
+    lane->way = (struct way){loads, n_loads, find_line(player, latency_s), latency_s};
     lane->way_dst = dst;
     lane->way_channel = channel;
 }
@@ -127,13 +143,28 @@ static void delay(struct player *player, int line_number, double due_s, int lane
 
 /* ---- lanes ---- */
 
-static bool deps_met(const struct group_sends *group, const struct lane *lane,
-                     const struct coll_send *send)
+/* Put the lane in the list of the first counter that holds back its next send; false if none does. */
+static bool wait_for_counter(struct player *player, int number, const struct coll_send *send)
 {
-    const int32_t *counters = group->counters + (int64_t)lane->member * group->n_slots;
-    for (int d = 0; d < send->n_deps; d++) {
-        if (counters[send->deps[d].slot] < send->deps[d].count) return false;
+    struct message *state = state_of(player);
+    struct lane *lane = &state->lanes[number];
+    const struct group_sends *group = &state->groups[lane->meeting];
+    struct counter *counters = group->counters + (int64_t)lane->member * group->n_slots;
+    int d = 0;
+    while (d < send->n_deps && counters[send->deps[d].slot].n >= send->deps[d].count) d++;
+    if (d == send->n_deps) return false;
+    struct counter *counter = &counters[send->deps[d].slot];
+    if (counter->first < 0 || send->deps[d].count < counter->least) {
+        counter->least = send->deps[d].count;
     }
+    if (counter->first < 0) {
+        counter->first = number;
+    } else {
+        state->lanes[counter->last].next_waiting = number;
+    }
+    counter->last = number;
+    lane->next_waiting = -1;
+    lane->waiting = true;
     return true;
 }
 
@@ -141,11 +172,13 @@ static void drain_next(struct player *player, int number)
 {
     struct lane *lane = &state_of(player)->lanes[number];
     if (lane->draining || lane->started >= lane->past) return;
-    const struct coll_send *send = &lane->sends[lane->started++ % WINDOW];
+    const struct group_sends *group = &state_of(player)->groups[lane->meeting];
+    const struct coll_send *send = &lane->sends[lane->started++ % group->window];
     lane->draining = true;
-    double cap_Bps = state_of(player)->groups[lane->meeting].cap_Bps;
+    double cap_Bps = group->cap_Bps;
     if (send->size_B <= 0.0 || (lane->way.n_loads == 0 && isinf(cap_Bps))) {
-        delay(player, find_line(player, 0.0), player->now_s, ~number); /* nothing to carry: at once */
+        delay(player, find_line(player, 0.0), player->now_s,
+              ~number); /* nothing to carry: at once */
         return;
     }
     fluid_add(player->fluid, (struct activity_spec){.loads = lane->way.loads,
@@ -156,29 +189,37 @@ static void drain_next(struct player *player, int number)
                                                     .tag = number});
 }
 
+/* The lane's next send, generated once; NULL when there is none. */
+static struct coll_send *next_send(struct player *player, struct lane *lane)
+{
+    struct group_sends *group = &state_of(player)->groups[lane->meeting];
+    const struct plan_coll *coll = &player->plan->colls[group->coll];
+    struct coll_send *send = &lane->sends[lane->issued % group->window];
+    if (lane->generated) return send;
+    lane->generated = coll->algo->next(&coll->req, lane->member, lane->number, lane->issued, send);
+    if (lane->generated) return send;
+    lane->over = true;
+    group->lanes_left--;
+    return NULL;
+}
+
 /* Begin the latency of every send of the lane that may go. */
 static void issue(struct player *player, int number)
 {
     struct message *state = state_of(player);
     struct lane *lane = &state->lanes[number];
     struct group_sends *group = &state->groups[lane->meeting];
-    const struct plan_coll *coll = &player->plan->colls[group->coll];
-    if (lane->over || !group->joined[lane->member]) return;
-    int window = coll->req.rendezvous ? 1 : WINDOW;
-    while (lane->issued - lane->started + lane->draining < window) {
-        struct coll_send *send = &lane->sends[lane->issued % WINDOW];
-        if (!coll->algo->next(&coll->req, lane->member, lane->number, lane->issued, send)) {
-            lane->over = true;
-            group->lanes_left--;
-            return;
-        }
-        if (!deps_met(group, lane, send)) return;
+    if (lane->over || lane->waiting || !group->joined[lane->member]) return;
+    while (lane->issued - lane->started + lane->draining < group->window) {
+        const struct coll_send *send = next_send(player, lane);
+        if (!send || wait_for_counter(player, number, send)) return;
         /* another way may be given only when nothing of the lane is under way on the old one */
         bool same = lane->way_dst == send->dst && lane->way_channel == send->channel;
         if (!same && lane->issued > lane->started - lane->draining) return;
         find_way(player, lane, send->dst, send->channel);
         group->left++;
         lane->issued++;
+        lane->generated = false;
         delay(player, lane->way.delay_line, player->now_s + lane->way.latency_s, number);
     }
 }
@@ -189,21 +230,42 @@ static void issue_member(struct player *player, const struct group_sends *group,
     for (int l = first; l < first + group->lanes_per_member; l++) issue(player, l);
 }
 
+static void count_arrival(struct player *player, struct counter *counter)
+{
+    counter->n++;
+    if (counter->first < 0 || counter->n < counter->least) return;
+    int32_t number = counter->first;
+    counter->first = -1;
+    while (number >= 0) {
+        struct lane *lane = &state_of(player)->lanes[number];
+        int32_t next = lane->next_waiting;
+        lane->waiting = false;
+        issue(player, number); /* or wait on */
+        number = next;
+    }
+}
+
+static void finish_if_over(struct player *player, int meeting)
+{
+    const struct group_sends *group = &state_of(player)->groups[meeting];
+    bool all_here = player->meetings[meeting].begin_s >= 0.0;
+    if (all_here && group->lanes_left == 0 && group->left == 0) player_finish(player, meeting);
+}
+
 static void arrived(struct player *player, int number)
 {
     struct message *state = state_of(player);
     struct lane *lane = &state->lanes[number];
     struct group_sends *group = &state->groups[lane->meeting];
     int meeting = lane->meeting;
-    const struct coll_send *send = &lane->sends[(lane->started - 1) % WINDOW];
-    int dst = send->dst;
-    group->counters[(int64_t)dst * group->n_slots + send->slot]++;
+    const struct coll_send *send = &lane->sends[(lane->started - 1) % group->window];
+    struct counter *counter = &group->counters[(int64_t)send->dst * group->n_slots + send->slot];
     group->left--;
     lane->draining = false;
     drain_next(player, number);
     issue(player, number);
-    issue_member(player, group, dst);
-    if (group->lanes_left == 0 && group->left == 0) player_finish(player, meeting);
+    count_arrival(player, counter);
+    finish_if_over(player, meeting);
 }
 
 /* ---- rounds ---- */
@@ -221,36 +283,60 @@ static double find_cap(const struct plan *plan, const struct plan_coll *coll)
     return cap_Bps;
 }
 
-static void open_group(struct player *player, int meeting)
+static void open_lanes(struct player *player, int meeting, struct group_sends *group)
 {
     struct message *state = state_of(player);
-    struct group_sends *group = &state->groups[meeting];
+    int n = group->n_members * group->lanes_per_member;
+    group->first_lane = state->n_lanes;
+    if (state->n_lanes + n > state->cap_lanes) {
+        int capacity = state->n_lanes > 0 ? 2 * (state->n_lanes + n) : n;
+        state->lanes =
+            arena_grow(player->perm, struct lane, state->lanes, state->n_lanes, capacity);
+        state->cap_lanes = capacity;
+    }
+    struct coll_send *sends = arena_new(player->perm, struct coll_send, (int64_t)n * group->window);
+    for (int i = 0; i < n; i++) {
+        state->lanes[state->n_lanes++] = (struct lane){.meeting = meeting,
+                                                       .member = i / group->lanes_per_member,
+                                                       .number = i % group->lanes_per_member,
+                                                       .way_dst = -1,
+                                                       .sends = sends + (int64_t)i * group->window};
+    }
+}
+
+/* Every rank is a class of its own, so a class of the group is a rank of it. */
+static const int32_t *find_members(const struct plan *plan, const struct plan_group *class,
+                                   const struct place *place, struct arena *perm)
+{
+    int32_t *member_of = arena_new(perm, int32_t, class->n_classes);
+    struct arena scratch = *perm;
+    int32_t *at = arena_new(&scratch, int32_t, plan->in->job->n_ranks);
+    for (int m = 0; m < place->n_ranks; m++) at[place->ranks[m]] = m;
+    for (int c = 0; c < class->n_classes; c++) {
+        member_of[c] = at[plan->classes[class->classes[c]].rep];
+    }
+    return member_of;
+}
+
+static void open_group(struct player *player, int meeting)
+{
+    struct group_sends *group = &state_of(player)->groups[meeting];
     const struct meeting *m = &player->meetings[meeting];
     const struct plan_group *class = &player->plan->groups[m->group];
     const struct plan_coll *coll = &player->plan->colls[m->coll];
     group->coll = m->coll;
     group->place = place_group(player->plan->in, class->comm, class->rep,
                                place_ordered(coll->req.kind), player->perm);
+    group->member_of = find_members(player->plan, class, group->place, player->perm);
     group->cap_Bps = find_cap(player->plan, coll);
+    group->window = coll->req.rendezvous ? 1 : WINDOW;
     group->n_members = coll_members(coll->algo, &coll->req);
     group->lanes_per_member = coll->algo->n_lanes(&coll->req);
     group->n_slots = coll->algo->n_slots(&coll->req);
-    group->counters = arena_new(player->perm, int32_t, (int64_t)group->n_members * group->n_slots);
+    group->counters =
+        arena_new(player->perm, struct counter, (int64_t)group->n_members * group->n_slots);
     group->joined = arena_new(player->perm, bool, group->n_members);
-    group->first_lane = state->n_lanes;
-    int n = group->n_members * group->lanes_per_member;
-    if (state->n_lanes + n > state->cap_lanes) {
-        int capacity = 2 * (state->n_lanes + n);
-        state->lanes =
-            arena_grow(player->perm, struct lane, state->lanes, state->n_lanes, capacity);
-        state->cap_lanes = capacity;
-    }
-    for (int i = 0; i < n; i++) {
-        state->lanes[state->n_lanes++] = (struct lane){.meeting = meeting,
-                                                       .member = i / group->lanes_per_member,
-                                                       .number = i % group->lanes_per_member,
-                                                       .way_dst = -1};
-    }
+    open_lanes(player, meeting, group);
 }
 
 static void reset_group(struct player *player, int meeting)
@@ -261,36 +347,43 @@ static void reset_group(struct player *player, int meeting)
     for (int i = group->first_lane; i < group->first_lane + n; i++) {
         struct lane *lane = &state->lanes[i];
         lane->issued = lane->started = lane->past = 0;
-        lane->draining = lane->over = false;
+        lane->draining = lane->over = lane->generated = lane->waiting = false;
     }
-    for (int i = 0; i < group->n_members * group->n_slots; i++) group->counters[i] = 0;
+    for (int64_t i = 0; i < (int64_t)group->n_members * group->n_slots; i++) {
+        group->counters[i] = (struct counter){.first = -1};
+    }
     for (int i = 0; i < group->n_members; i++) group->joined[i] = i >= group->place->n_ranks;
     group->left = 0;
     group->lanes_left = n;
 }
 
-static int member_of(const struct player *player, const struct place *place, int rank_class)
+/* classes are listed in rising order */
+static int place_in_group(const struct plan_group *group, int rank_class)
 {
-    int rank = player->plan->classes[rank_class].rep;
-    int member = 0;
-    while (place->ranks[member] != rank) member++;
-    return member;
+    int low = 0;
+    int high = group->n_classes - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (group->classes[middle] < rank_class) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    must(group->classes[low] == rank_class);
+    return low;
 }
 
 static void sends_join(struct player *player, int meeting, int rank_class)
 {
     struct message *state = state_of(player);
     struct group_sends *group = &state->groups[meeting];
-    struct meeting *m = &player->meetings[meeting];
+    const struct meeting *m = &player->meetings[meeting];
     if (!group->place) open_group(player, meeting);
     if (m->n_joined == 1) reset_group(player, meeting);
-    if (group->n_members == 1) { /* nobody to talk to; the op ends in the course of events */
-        evq_push(player->queue, player->now_s, EVENT_EXPANDER, ~meeting);
-        return;
-    }
     const struct plan_coll *coll = &player->plan->colls[m->coll];
     double launch_s = player->scale.latency * (coll->launch_s + coll->row->base_latency_s);
-    int member = member_of(player, group->place, rank_class);
+    int member = group->member_of[place_in_group(&player->plan->groups[m->group], rank_class)];
     int first_lane = group->first_lane + member * group->lanes_per_member;
     evq_push(player->queue, player->now_s + launch_s, EVENT_EXPANDER, first_lane);
     for (int s = group->place->n_ranks; m->n_joined == 1 && s < group->n_members; s++) {
@@ -298,17 +391,15 @@ static void sends_join(struct player *player, int meeting, int rank_class)
     }
 }
 
-/* A member's launch is over (its first lane names it), or a lonely member is done. */
+/* A member's launch is over; its first lane names it. It may be the last, with nothing left to send
+ * or to come. */
 static void sends_event(struct player *player, int id)
 {
-    if (id < 0) {
-        player_finish(player, ~id);
-        return;
-    }
     const struct lane *lane = &state_of(player)->lanes[id];
     struct group_sends *group = &state_of(player)->groups[lane->meeting];
     group->joined[lane->member] = true;
     issue_member(player, group, lane->member);
+    finish_if_over(player, lane->meeting);
 }
 
 static void sends_flow_ended(struct player *player, int lane)
@@ -358,6 +449,70 @@ static const struct expander sends = {
     .take_due = sends_take_due,
 };
 
+/* ---- links that need no watch ---- */
+
+/* share of a link that a flow of rate 1 takes, by the tier of the link, for each row that is used */
+struct shares {
+    int n_rows;
+    double (*of)[N_TIERS]; /* [n_rows] */
+};
+
+static struct shares list_shares(const struct plan *plan, struct arena *perm)
+{
+    const struct library *library = &plan->in->library;
+    struct shares shares = {0, arena_alloc(perm, library->n_choices, sizeof *shares.of)};
+    bool *used = arena_new(perm, bool, library->n_choices);
+    for (int c = 0; c < plan->n_colls; c++) used[plan->colls[c].row - library->choices] = true;
+    for (int r = 0; r < library->n_choices; r++) {
+        if (!used[r]) continue;
+        for (int t = 0; t < N_TIERS; t++) {
+            shares.of[shares.n_rows][t] =
+                1.0 / place_efficiency(&library->choices[r], (enum tier)t);
+        }
+        shares.n_rows++;
+    }
+    return shares;
+}
+
+/* Does link b fill before link a, if ever, when the same flows cross both? */
+static bool fills_first(const struct topo *topo, const struct shares *shares, int b, int a)
+{
+    bool later = b < a; /* equal links: the first of the two counts */
+    for (int r = 0; r < shares->n_rows; r++) {
+        double of_b = shares->of[r][topo->links[b].tier] / topo->links[b].capacity_Bps;
+        double of_a = shares->of[r][topo->links[a].tier] / topo->links[a].capacity_Bps;
+        if (of_b > of_a) return true;
+        later = later && of_b >= of_a;
+    }
+    return later;
+}
+
+/* What goes through a vertex of two cables, and neither begins nor ends there, crosses both; of the
+ * two links in one direction only the one that fills first need be watched. */
+static void spare_links(const struct plan *plan, int32_t *resource_of, struct arena scratch)
+{
+    const struct topo *topo = plan->in->topo;
+    const struct shares shares = list_shares(plan, &scratch);
+    bool servers = false;
+    for (int c = 0; c < plan->in->job->n_comms; c++) {
+        servers = servers || plan->in->job->comms[c].n_servers > 0;
+    }
+    int(*out)[2] = arena_alloc(&scratch, topo->n_vertices, sizeof *out);
+    int *n_out = arena_new(&scratch, int, topo->n_vertices);
+    for (int l = 0; l < topo->n_links; l++) {
+        int v = topo->links[l].src;
+        if (n_out[v]++ < 2) out[v][n_out[v] - 1] = l;
+    }
+    for (int l = 0; l < topo->n_links; l++) {
+        int v = topo->links[l].dst;
+        enum vertex_kind kind = topo->vertices[v].kind;
+        bool is_end = kind == VERTEX_GPU || (kind == VERTEX_HOST && servers);
+        if (is_end || n_out[v] != 2) continue;
+        int on = out[v][topo->links[out[v][0]].dst == topo->links[l].src];
+        resource_of[fills_first(topo, &shares, l, on) ? on : l] = -1;
+    }
+}
+
 struct run *engine_message(const struct plan *plan, struct arena *perm)
 {
     must(!plan->in->fold);
@@ -368,6 +523,7 @@ struct run *engine_message(const struct plan *plan, struct arena *perm)
     state->resource_of = arena_new(perm, int32_t, plan->in->topo->n_links);
     for (int l = 0; l < plan->in->topo->n_links; l++) state->resource_of[l] = -1;
     for (int r = 0; r < plan->n_link_classes; r++) state->resource_of[plan->rep_link[r]] = r;
+    spare_links(plan, state->resource_of, *perm);
     player->expansion = state;
     return player_run(player);
 }

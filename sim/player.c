@@ -7,7 +7,9 @@
 
 const struct scale scale_none = {1, 1, 1, {1, 1, 1, 1, 1, 1}, 1};
 
-enum { KERNEL_TAG = INT32_MIN }; /* kernels that share memory bandwidth: tag = KERNEL_TAG + stream */
+enum {
+    KERNEL_TAG = INT32_MIN
+}; /* kernels that share memory bandwidth: tag = KERNEL_TAG + stream */
 
 static const struct program *program_of(const struct player *player, int rank_class)
 {
@@ -33,18 +35,19 @@ static void list_stream_ops(const struct program *program, const int32_t **ops, 
     }
 }
 
-static const int32_t *list_comm_ops(const struct program *program, int comm, int *n,
+/* The ops of a communicator; index[op] says where in the list an op stands. */
+static const int32_t *list_comm_ops(const struct program *program, int comm, int *n, int32_t *index,
                                     struct arena *perm)
 {
     *n = 0;
     for (int o = 0; o < program->n_ops; o++) {
-        *n += program->ops[o].kind == OP_COLLECTIVE && program->ops[o].comm == comm;
+        const struct op *op = &program->ops[o];
+        if (op->kind == OP_COLLECTIVE && op->comm == comm) index[o] = (*n)++;
     }
-    int32_t *list = arena_new(perm, int32_t, *n + 1);
-    int at = 0;
+    int32_t *list = arena_new(perm, int32_t, *n);
     for (int o = 0; o < program->n_ops; o++) {
         const struct op *op = &program->ops[o];
-        if (op->kind == OP_COLLECTIVE && op->comm == comm) list[at++] = o;
+        if (op->kind == OP_COLLECTIVE && op->comm == comm) list[index[o]] = o;
     }
     return list;
 }
@@ -87,15 +90,18 @@ static void open_meetings(struct player *player, struct arena *perm)
 {
     const struct plan *plan = player->plan;
     int n_comms = player->job->n_comms;
-    const int32_t **lists = arena_new(perm, const int32_t *, player->job->n_programs * n_comms + 1);
-    int *n_listed = arena_new(perm, int, player->job->n_programs * n_comms + 1);
+    const int32_t **lists = arena_new(perm, const int32_t *, player->job->n_programs *n_comms + 1);
+    int *n_listed = arena_new(perm, int, player->job->n_programs *n_comms + 1);
+    player->op_index = arena_new(perm, int32_t *, player->job->n_programs);
     for (int p = 0; p < player->job->n_programs; p++) {
+        const struct program *program = &player->job->programs[p];
+        player->op_index[p] = arena_new(perm, int32_t, program->n_ops);
         for (int comm = 0; comm < n_comms; comm++) {
             int at = p * n_comms + comm;
-            lists[at] = list_comm_ops(&player->job->programs[p], comm, &n_listed[at], perm);
+            lists[at] = list_comm_ops(program, comm, &n_listed[at], player->op_index[p], perm);
         }
     }
-    player->comm_ops = arena_new(perm, const int32_t *, (int64_t)plan->n_classes * n_comms + 1);
+    player->comm_ops = arena_new(perm, const int32_t *, (int64_t)plan->n_classes *n_comms + 1);
     for (int c = 0; c < plan->n_classes; c++) {
         for (int comm = 0; comm < n_comms; comm++) {
             player->comm_ops[c * n_comms + comm] = lists[plan->classes[c].program * n_comms + comm];
@@ -105,7 +111,8 @@ static void open_meetings(struct player *player, struct arena *perm)
     for (int g = 0; g < plan->n_groups; g++) {
         const struct plan_group *group = &plan->groups[g];
         int p = plan->classes[group->classes[0]].program;
-        player->group_meeting[g + 1] = player->group_meeting[g] + n_listed[p * n_comms + group->comm];
+        player->group_meeting[g + 1] =
+            player->group_meeting[g] + n_listed[p * n_comms + group->comm];
     }
     player->meetings = arena_new(perm, struct meeting, player->group_meeting[plan->n_groups] + 1);
     for (int g = 0; g < plan->n_groups; g++) {
@@ -122,7 +129,8 @@ static double *scaled_capacity(const struct plan *plan, const struct scale *scal
     double *capacity = arena_new(perm, double, plan->n_resources + 1);
     for (int r = 0; r < plan->n_resources; r++) {
         bool is_link = r < plan->n_link_classes;
-        double factor = is_link ? scale->tier[plan->in->topo->links[plan->rep_link[r]].tier] : scale->hbm;
+        double factor =
+            is_link ? scale->tier[plan->in->topo->links[plan->rep_link[r]].tier] : scale->hbm;
         capacity[r] = plan->capacity[r] * factor;
     }
     return capacity;
@@ -165,10 +173,8 @@ int player_op(const struct player *player, int meeting, int rank_class)
 static int meeting_of(const struct player *player, int rank_class, int op)
 {
     int comm = program_of(player, rank_class)->ops[op].comm;
-    const int32_t *list = player->comm_ops[rank_class * player->job->n_comms + comm];
-    int lo = 0;
-    while (list[lo] != op) lo++;
-    return player->group_meeting[player->plan->classes[rank_class].group[comm]] + lo;
+    int first = player->group_meeting[player->plan->classes[rank_class].group[comm]];
+    return first + player->op_index[player->plan->classes[rank_class].program][op];
 }
 
 static bool deps_done(const struct player *player, int rank_class, const struct op *op,
@@ -184,7 +190,8 @@ static bool deps_done(const struct player *player, int rank_class, const struct 
 
 /* A kernel that moves memory shares its GPU's bandwidth with communication: its level is its memory
  * traffic, so that it and the flows get equal shares of the bytes. */
-static bool start_shared_kernel(struct player *player, int stream, const struct op *op, double work_s)
+static bool start_shared_kernel(struct player *player, int stream, const struct op *op,
+                                double work_s)
 {
     const struct plan *plan = player->plan;
     if (plan->in->hbm_per_comm_B <= 0.0 || op->hbm_B <= 0.0 || work_s <= 0.0) return false;
@@ -199,17 +206,45 @@ static bool start_shared_kernel(struct player *player, int stream, const struct 
     return true;
 }
 
+/* What the bundles of a collective keep the links busy for. */
+static void count_busy(struct player *player, const struct plan_coll *coll)
+{
+    const struct plan *plan = player->plan;
+    for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
+        const struct plan_phase *phase = &plan->phases[p];
+        for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
+            const struct plan_bundle *bundle = &plan->bundles[b];
+            double bytes = bundle->bytes_per_B * coll->req.size_B;
+            for (int l = 0; l < bundle->n_loads; l++) {
+                int r = bundle->loads[l].resource;
+                player->run->busy_s[r] += bundle->loads[l].n * bytes / plan->capacity[r];
+            }
+        }
+    }
+}
+
+/* Where nothing has to move (a group of one) the op ends in the course of events, not at once: else
+ * such ops in a row would call each other. */
 static void join_meeting(struct player *player, int rank_class, int op, int iteration)
 {
     int at = meeting_of(player, rank_class, op);
     struct meeting *meeting = &player->meetings[at];
+    if (meeting->n_joined == 0) meeting->begin_s = -1.0;
     meeting->iteration = iteration;
     meeting->coll = player->plan->classes[rank_class].coll[op];
     meeting->n_joined++;
-    if (meeting->n_joined == player->plan->groups[meeting->group].n_classes) {
+    const struct plan_coll *coll = &player->plan->colls[meeting->coll];
+    bool all_here = meeting->n_joined == player->plan->groups[meeting->group].n_classes;
+    if (all_here) {
         meeting->begin_s = player->now_s;
+        if (player_last_iteration(player, iteration)) count_busy(player, coll);
     }
-    player->expander->join(player, at, rank_class);
+    if (coll->n_phases > 0) {
+        player->expander->join(player, at, rank_class);
+    } else if (all_here) {
+        double end_s = player->now_s + coll->estimate_s * player->scale.latency;
+        evq_push(player->queue, end_s, EVENT_NOTHING_MOVED, at);
+    }
 }
 
 static void start_op(struct player *player, int stream)
@@ -222,15 +257,19 @@ static void start_op(struct player *player, int stream)
     state->start_s = player->now_s;
     switch (op->kind) {
     case OP_HOST:
-        evq_push(player->queue, player->now_s + op->work_s * player->scale.host, EVENT_OP_END, stream);
+        evq_push(player->queue, player->now_s + op->work_s * player->scale.host, EVENT_OP_END,
+                 stream);
         break;
     case OP_KERNEL: {
-        double work_s = op->work_s * player->scale.kernel * player->plan->classes[rank_class].slowdown;
+        double work_s =
+            op->work_s * player->scale.kernel * player->plan->classes[rank_class].slowdown;
         if (start_shared_kernel(player, stream, op, work_s)) break;
         evq_push(player->queue, player->now_s + work_s, EVENT_OP_END, stream);
         break;
     }
-    case OP_COLLECTIVE: join_meeting(player, rank_class, number, state->iteration); break;
+    case OP_COLLECTIVE:
+        join_meeting(player, rank_class, number, state->iteration);
+        break;
     }
 }
 
@@ -240,7 +279,8 @@ static void try_streams(struct player *player, int rank_class)
         struct stream_state *state = &player->streams[s];
         if (state->running || state->iteration >= player->job->n_iterations) continue;
         if (player->n_stream_ops[s] == 0) continue;
-        const struct op *op = &program_of(player, rank_class)->ops[player->stream_ops[s][state->position]];
+        const struct op *op =
+            &program_of(player, rank_class)->ops[player->stream_ops[s][state->position]];
         if (deps_done(player, rank_class, op, state->iteration)) start_op(player, s);
     }
 }
@@ -344,6 +384,8 @@ static void take_events(struct player *player)
         player->run->n_events++;
         if (event.kind == EVENT_OP_END) {
             end_op(player, event.id, player->streams[event.id].start_s);
+        } else if (event.kind == EVENT_NOTHING_MOVED) {
+            player_finish(player, event.id);
         } else {
             player->expander->event(player, event.id);
         }
@@ -361,9 +403,11 @@ static const char *explain_stuck(const struct player *player, struct arena *perm
         if (player->n_stream_ops[s] == 0 || state->iteration >= player->job->n_iterations) continue;
         int c = player->stream_class[s];
         const struct op *op = &program_of(player, c)->ops[player->stream_ops[s][state->position]];
-        const char *why = state->running ? "for the other members of its group" : "for its dependencies";
+        const char *why =
+            state->running ? "for the other members of its group" : "for its dependencies";
         text = arena_text(perm, "%s%srank %d waits in \"%s\" of iteration %d %s", text ? text : "",
-                          text ? "; " : "", player->plan->classes[c].rep, op->name, state->iteration, why);
+                          text ? "; " : "", player->plan->classes[c].rep, op->name,
+                          state->iteration, why);
         shown++;
     }
     return text;

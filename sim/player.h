@@ -7,7 +7,7 @@
 #include "base/evq.h"
 #include "engine.h"
 
-enum event_kind { EVENT_OP_END, EVENT_EXPANDER };
+enum event_kind { EVENT_OP_END, EVENT_NOTHING_MOVED, EVENT_EXPANDER };
 
 struct stream_state {
     int32_t iteration, position; /* of its head: the op running or next to run */
@@ -20,7 +20,7 @@ struct meeting {
     int32_t group, index, iteration;
     int32_t coll; /* plan_coll; -1 before the first has joined */
     int32_t n_joined, phase, n_active;
-    double begin_s;
+    double begin_s; /* when the last joined; -1 before */
 };
 
 struct player;
@@ -57,9 +57,11 @@ struct player {
     struct meeting *meetings; /* [group_meeting[g] + index] */
     int *group_meeting;       /* [n_groups + 1] */
     const int32_t **comm_ops; /* [class * n_comms + comm] its op of each index */
+    int32_t **op_index;       /* [program][op] and back: the index of a collective op */
 
-    int32_t *active;         /* [n_active] fluid id of a bundle whose bottleneck is noted, -1 = not noted */
-    int32_t *active_meeting; /* [n_active] its meeting; of a free slot: the next free one, -1 = none */
+    int32_t *active; /* [n_active] fluid id of a bundle whose bottleneck is noted, -1 = not noted */
+    int32_t
+        *active_meeting; /* [n_active] its meeting; of a free slot: the next free one, -1 = none */
     int n_active, cap_active, first_free;
 };
 
