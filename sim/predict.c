@@ -154,8 +154,8 @@ static void explain_time(struct result *result, struct arena scratch)
         share_s[s] /= lag;
     }
     result->compute_s = share_s[SHARE_FORWARD] + share_s[SHARE_BACKWARD] + share_s[SHARE_OPTIMIZER];
-    result->exposed_communication_s = share_s[SHARE_EXPOSED] + share_s[SHARE_STRAGGLER];
-    result->bubble_s = share_s[SHARE_BUBBLE] + share_s[SHARE_LAUNCH] + share_s[SHARE_INPUT];
+    result->exposed_communication_s = share_s[SHARE_EXPOSED];
+    result->bubble_s = share_s[SHARE_BUBBLE];
     const struct program *program = program_of(result->plan, hardest);
     for (int o = 0; o < program->n_ops; o++) {
         const struct op *op = &program->ops[o];

@@ -31,8 +31,8 @@ struct result {
     double share_s[N_SHARES];
     double compute_s;               /* kernels of one step */
     double communication_s;         /* time for which any collective of the GPU moves */
-    double exposed_communication_s; /* of it, what compute waits for, stragglers included */
-    double bubble_s;                /* compute waits for anything else */
+    double exposed_communication_s; /* of it, what compute waits for; waiting for stragglers is apart */
+    double bubble_s;                /* compute has nothing to do, for no reason above */
     double throughput;              /* samples per second, all GPUs */
     double one_gpu_s;               /* the same step on one GPU, no communication */
     double scaling_efficiency;      /* throughput / (n_gpus * throughput of one GPU) */
