@@ -25,7 +25,7 @@ struct idheap {
 /* idheap_reserve — allow ids 0 .. n_ids - 1. */
 void idheap_reserve(struct idheap *heap, int32_t n_ids);
 
-/* idheap_set — put id in with this key (not NaN), or give it this key. O(log n). */
+/* idheap_set — put id in with this key (>= 0), or give it this key. O(log n). */
 void idheap_set(struct idheap *heap, int32_t id, double key);
 
 /* idheap_remove — take id out if it is there. O(log n). */
