@@ -1,0 +1,145 @@
+/* How long collectives and whole steps take to simulate, one core. Times and memory are shown, not
+ * checked; results are. Peak memory is that of the process so far, so what needs least comes first. */
+#include "../sim/cluster.h"
+
+#include "engine.h"
+#include "io/scenario.h"
+#include "predict.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+static double clock_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void report(const char *what, double seconds, const char *more)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    printf("%-44s %10.4f s  %-44s peak %6.1f MB\n", what, seconds, more,
+           (double)usage.ru_maxrss * 1024e-6);
+    fflush(stdout);
+}
+
+/* ---- ring all-reduce, message by message ---- */
+
+/* 500 ns and 50 GB/s a cable; what is inside the server takes no time */
+static const struct node_spec golden_node = {.gpus_per_node = 1,
+                                             .nics_per_node = 1,
+                                             .sockets = 1,
+                                             .gpus_per_pcie_switch = 1,
+                                             .pcie_Bps = 1e15,
+                                             .socket_Bps = 1e15,
+                                             .nic_Bps = 50 * GB,
+                                             .nic_latency_s = 0.5 * US,
+                                             .gpudirect = true,
+                                             .p2p = true};
+static const struct fabric_spec golden_tree = {.kind = "fat-tree",
+                                               .levels = 3,
+                                               .hosts_per_leaf = 8,
+                                               .leaves_per_pod = 8,
+                                               .n_pods = 16,
+                                               .oversubscription = 1,
+                                               .core_oversubscription = 1,
+                                               .link_latency_s = 0.5 * US};
+
+static struct inputs *ring_inputs(const struct fabric_spec *fabric, int n, double bytes,
+                                  struct arena *perm)
+{
+    struct topo *topo = build_topo(&golden_node, fabric, n, perm);
+    struct job *job = lone_job(n, coll_op(0, COLL_ALLREDUCE, n * floor(bytes / n), "ring"), perm);
+    job->n_iterations = 1;
+    struct inputs *in = build_inputs(topo, job, perm);
+    in->library.rendezvous = true;
+    return in;
+}
+
+/* Milliseconds that SimGrid 3.32 (S4U, network/model:CM02 without cross-traffic and TCP window) gives
+ * for 1,024 ranks and 100 MB; its own time for it: 7.5 s on the star, 8.8 to 12.4 s on the tree. */
+static void ring_by_messages(const char *what, const struct fabric_spec *fabric, double golden_ms,
+                             struct arena scratch)
+{
+    struct inputs *in = ring_inputs(fabric, 1024, 1e8, &scratch);
+    in->fold = false;
+    double begin_s = clock_s();
+    const struct plan *plan = plan_build(in, &scratch);
+    double planned_s = clock_s();
+    const struct run *run = engine_message(plan, &scratch);
+    double took_s = clock_s() - planned_s;
+    must(fabs(1e3 * run->end_s - golden_ms) <= 0.5000001e-6); /* all printed digits */
+    char more[96];
+    snprintf(more, sizeof more, "%.2f M sends/s, plan %.4f s, %.6f ms",
+             2.0 * 1024 * 1023 / took_s / 1e6, planned_s - begin_s, 1e3 * run->end_s);
+    report(what, took_s, more);
+}
+
+/* T = 2 (n - 1) (2 x 500 ns + S / n / B) on a star. Source: Patarasuk & Yuan, JPDC 69(2), 2009. */
+static void folded_ring(int n, struct arena scratch)
+{
+    struct inputs *in = ring_inputs(&one_switch, n, 1e8, &scratch);
+    double begin_s = clock_s();
+    const struct plan *plan = plan_build(in, &scratch);
+    const struct run *run = engine_run(plan, &scale_none, &scratch);
+    double took_s = clock_s() - begin_s;
+    must(fabs(run->end_s / (2.0 * (n - 1) * (1e-6 + floor(1e8 / n) / 50e9)) - 1.0) < 1e-9);
+    char more[96];
+    snprintf(more, sizeof more, "plan and run, %d classes", plan->n_classes);
+    report("folded ring, 16,384 ranks", took_s, more);
+}
+
+/* ---- a training step, from the text of a scenario ---- */
+
+static const char *const resnet_text =
+    "{\"name\": \"resnet50-%d\", \"model\": \"resnet50\", \"batch_per_gpu\": 64,"
+    " \"gpu\": \"v100-sxm2-16\", \"n_gpus\": %d, \"fabric\": {\"kind\": \"%s\"}}";
+
+static struct inputs *load(const char *text, struct arena *perm)
+{
+    struct scenario_options options = {.profile_dir = "scenarios"};
+    struct diag diag = {.perm = perm};
+    struct inputs *in =
+        scenario_load_text("bench", text, strlen(text), &options, NULL, perm, &diag);
+    diag_print(&diag, stderr);
+    must(in);
+    return in;
+}
+
+static void step(int n_gpus, const char *fabric, struct arena scratch)
+{
+    char text[512], what[64], more[96];
+    snprintf(text, sizeof text, resnet_text, n_gpus, n_gpus, fabric);
+    double begin_s = clock_s();
+    const struct inputs *in = load(text, &scratch);
+    double loaded_s = clock_s();
+    const struct plan *plan = plan_build(in, &scratch);
+    double planned_s = clock_s();
+    const struct run *run = engine_run(plan, &scale_none, &scratch);
+    double end_s = clock_s();
+    snprintf(what, sizeof what, "ResNet-50 DDP, %d GPUs, %s", n_gpus, fabric);
+    snprintf(more, sizeof more, "load %.4f s, plan %.4f s, run %.4f s; %d classes, step %.2f ms",
+             loaded_s - begin_s, planned_s - loaded_s, end_s - planned_s, plan->n_classes,
+             1e3 * run->iteration_s);
+    report(what, end_s - begin_s, more);
+    begin_s = clock_s();
+    must(predict(in, &scratch)->iteration_s > 0.0);
+    report("  prediction with what-ifs and interval", clock_s() - begin_s, "");
+}
+
+int main(void)
+{
+    struct arena *perm = arena_open((size_t)8 << 30);
+    folded_ring(16384, *perm);
+    ring_by_messages("ring by messages, 1,024 ranks, star", &one_switch, 6.042084, *perm);
+    ring_by_messages("ring by messages, 1,024 ranks, fat-tree", &golden_tree, 10.134084, *perm);
+    static const char *const fabrics[] = {"switch", "fat-tree", "dragonfly"};
+    for (int f = 0; f < 3; f++) {
+        step(256, fabrics[f], *perm);
+        step(16384, fabrics[f], *perm);
+    }
+    arena_close(perm);
+    return 0;
+}
