@@ -11,6 +11,7 @@
 #include "player.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { WINDOW = 8 };
 
@@ -52,10 +53,15 @@ struct counter {
     int32_t first, last; /* lanes in the order in which they came, -1 = none */
 };
 
+/* where a class of ranks stands in a group */
+struct seat {
+    int32_t rank_class, member;
+};
+
 /* one group's sends; kept from iteration to iteration */
 struct group_sends {
     const struct place *place;
-    const int32_t *member_of; /* [classes of the group] */
+    const struct seat *seats; /* [place->n_ranks] by class */
     int32_t coll;
     int first_lane, lanes_per_member, n_members, n_slots, window;
     struct counter *counters; /* [n_members * n_slots] */
@@ -304,18 +310,43 @@ static void open_lanes(struct player *player, int meeting, struct group_sends *g
     }
 }
 
-/* Every rank is a class of its own, so a class of the group is a rank of it. */
-static const int32_t *find_members(const struct plan *plan, const struct plan_group *class,
-                                   const struct place *place, struct arena *perm)
+static int by_class(const void *left, const void *right)
 {
-    int32_t *member_of = arena_new(perm, int32_t, class->n_classes);
+    const struct seat *a = left;
+    const struct seat *b = right;
+    return (a->rank_class > b->rank_class) - (a->rank_class < b->rank_class);
+}
+
+/* Every rank is a class of its own, so a class of the group is a rank of it. */
+static const struct seat *find_seats(const struct plan *plan, const struct plan_group *class,
+                                     const struct place *place, struct arena *perm)
+{
+    struct seat *seats = arena_new(perm, struct seat, class->n_classes);
     struct arena scratch = *perm;
     int32_t *at = arena_new(&scratch, int32_t, plan->in->job->n_ranks);
     for (int m = 0; m < place->n_ranks; m++) at[place->ranks[m]] = m;
     for (int c = 0; c < class->n_classes; c++) {
-        member_of[c] = at[plan->classes[class->classes[c]].rep];
+        int rank_class = class->classes[c];
+        seats[c] = (struct seat){rank_class, at[plan->classes[rank_class].rep]};
     }
-    return member_of;
+    qsort(seats, (size_t) class->n_classes, sizeof *seats, by_class);
+    return seats;
+}
+
+static int member_of(const struct group_sends *group, int rank_class)
+{
+    int low = 0;
+    int high = group->place->n_ranks - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (group->seats[middle].rank_class < rank_class) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    must(group->seats[low].rank_class == rank_class);
+    return group->seats[low].member;
 }
 
 static void open_group(struct player *player, int meeting)
@@ -327,7 +358,7 @@ static void open_group(struct player *player, int meeting)
     group->coll = m->coll;
     group->place = place_group(player->plan->in, class->comm, class->rep,
                                place_ordered(coll->req.kind), player->perm);
-    group->member_of = find_members(player->plan, class, group->place, player->perm);
+    group->seats = find_seats(player->plan, class, group->place, player->perm);
     group->cap_Bps = find_cap(player->plan, coll);
     group->window = coll->req.rendezvous ? 1 : WINDOW;
     group->n_members = coll_members(coll->algo, &coll->req);
@@ -357,23 +388,6 @@ static void reset_group(struct player *player, int meeting)
     group->lanes_left = n;
 }
 
-/* classes are listed in rising order */
-static int place_in_group(const struct plan_group *group, int rank_class)
-{
-    int low = 0;
-    int high = group->n_classes - 1;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (group->classes[middle] < rank_class) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    must(group->classes[low] == rank_class);
-    return low;
-}
-
 static void sends_join(struct player *player, int meeting, int rank_class)
 {
     struct message *state = state_of(player);
@@ -383,7 +397,7 @@ static void sends_join(struct player *player, int meeting, int rank_class)
     if (m->n_joined == 1) reset_group(player, meeting);
     const struct plan_coll *coll = &player->plan->colls[m->coll];
     double launch_s = player->scale.latency * (coll->launch_s + coll->row->base_latency_s);
-    int member = group->member_of[place_in_group(&player->plan->groups[m->group], rank_class)];
+    int member = member_of(group, rank_class);
     int first_lane = group->first_lane + member * group->lanes_per_member;
     evq_push(player->queue, player->now_s + launch_s, EVENT_EXPANDER, first_lane);
     for (int s = group->place->n_ranks; m->n_joined == 1 && s < group->n_members; s++) {
