@@ -35,6 +35,9 @@
 /* Levels: sums of a few thousand shares round by some 1e-14; results must hold to 1e-9. */
 #define SAME 1e-12
 
+/* Moves of a running sum before it is summed afresh. */
+#define MOVES_MAX 4096
+
 #define NEVER HUGE_VAL /* infinity as a double */
 
 enum { CAPPED = -1, LOOSE = -2, NONE = -1, N_CLASSES = 31 };
@@ -49,9 +52,12 @@ struct crossing {
 struct resource {
     double capacity;
     double level; /* of its group; NEVER: it has none */
+    double load;  /* while it has no group: of its activities; refreshed before it drifts */
     struct crossing *crossings;
     int32_t n, room;
     uint32_t settled; /* the solve that settled it last */
+    uint32_t raised;  /* the solve that raised its group last */
+    uint16_t n_moves; /* of its load, since it was summed */
     bool touched;     /* stands in fluid->touched */
     bool tighter;     /* may fill lower than before */
     bool in_wave;
@@ -193,6 +199,16 @@ static void set_rate(struct fluid *fluid, int32_t id, double rate)
     fluid->stats.n_rated++;
 }
 
+static void sum_load(const struct fluid *fluid, struct resource *resource)
+{
+    resource->load = 0.0;
+    resource->n_moves = 0;
+    for (int32_t i = 0; i < resource->n; i++) {
+        double level = fluid->marks[resource->crossings[i].activity].level;
+        if (level < NEVER) resource->load += level * resource->crossings[i].load;
+    }
+}
+
 /* Once no member is left the resource has no group. */
 static void set_group_end(struct fluid *fluid, int l)
 {
@@ -204,10 +220,11 @@ static void set_group_end(struct fluid *fluid, int l)
     }
     if (first_s < NEVER) {
         idheap_set(&fluid->ends, l, first_s);
-    } else {
-        idheap_remove(&fluid->ends, l);
-        resource->level = NEVER;
+        return;
     }
+    idheap_remove(&fluid->ends, l);
+    resource->level = NEVER;
+    sum_load(fluid, resource);
 }
 
 /* Solving. */
@@ -223,18 +240,8 @@ static void touch(struct fluid *fluid, int l, bool tighter)
 /* the level at which the group of this resource stood before the solve, while it still stands */
 static double level_before(const struct fluid *fluid, const struct resource *resource)
 {
-    return resource->settled != fluid->solve ? resource->level : NEVER;
-}
-
-/* There is more room on the activity's resources beside l, at levels above the present one. */
-static void await_others(struct fluid *fluid, const struct activity *activity, int l)
-{
-    for (int k = 0; k < activity->n_loads; k++) {
-        int other = activity->loads[k].resource;
-        if (other == l || idheap_has(&fluid->levels, other)) continue;
-        double level = level_before(fluid, &fluid->resources[other]);
-        if (level < NEVER) idheap_set(&fluid->levels, other, level);
-    }
+    bool moved = resource->settled == fluid->solve || resource->raised == fluid->solve;
+    return moved ? NEVER : resource->level;
 }
 
 static void await_filled(struct fluid *fluid, int l)
@@ -243,14 +250,39 @@ static void await_filled(struct fluid *fluid, int l)
     if (level < NEVER) idheap_set(&fluid->levels, l, level);
 }
 
+static void move_load(const struct fluid *fluid, struct resource *resource, double by)
+{
+    if (++resource->n_moves < MOVES_MAX) {
+        resource->load += by;
+    } else {
+        sum_load(fluid, resource);
+    }
+}
+
+/* The activity has less than it might have had: on its resources beside l there may be more room, at
+ * levels above the present one. */
+static void await_others(struct fluid *fluid, int32_t id, int l, double less)
+{
+    const struct activity *activity = &fluid->activities[id];
+    for (int k = 0; k < activity->n_loads; k++) {
+        int other = activity->loads[k].resource;
+        if (other == l) continue;
+        struct resource *resource = &fluid->resources[other];
+        move_load(fluid, resource, -less * activity->weight * activity->loads[k].n);
+        if (resource->level >= NEVER || idheap_has(&fluid->levels, other)) continue;
+        double level = level_before(fluid, resource);
+        if (level < NEVER) idheap_set(&fluid->levels, other, level);
+    }
+}
+
 static void freeze_one(struct fluid *fluid, int l, int32_t id, double level)
 {
     struct mark *mark = &fluid->marks[id];
-    struct activity *activity = &fluid->activities[id];
+    double less = (mark->level < NEVER ? mark->level : 0.0) - level;
     if (mark->neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
     *mark = (struct mark){.level = level, .neck = l, .settled = fluid->solve};
-    set_rate(fluid, id, level * activity->weight);
-    await_others(fluid, activity, l);
+    set_rate(fluid, id, level * fluid->activities[id].weight);
+    await_others(fluid, id, l, less);
 }
 
 /* Everything on l that would rise above this level freezes here. */
@@ -273,18 +305,6 @@ static void freeze(struct fluid *fluid, int l, double level, bool as_before)
     set_group_end(fluid, l);
 }
 
-/* The resources beside l that the loose activity crosses, each once, after the first n. */
-static int32_t gather(struct fluid *fluid, const struct activity *activity, int l, int32_t n)
-{
-    for (int k = 0; k < activity->n_loads; k++) {
-        int other = activity->loads[k].resource;
-        if (other == l || fluid->resources[other].in_wave) continue;
-        fluid->resources[other].in_wave = true;
-        fluid->wave[n++] = other;
-    }
-    return n;
-}
-
 static void loosen_one(struct fluid *fluid, int32_t id)
 {
     double ceiling = fluid->activities[id].ceiling;
@@ -293,19 +313,42 @@ static void loosen_one(struct fluid *fluid, int32_t id)
     if (ceiling < NEVER) fluid->capped[fluid->n_capped++] = id;
 }
 
-/* The group of l may rise; l itself fills again at this level or above. */
-static void loosen(struct fluid *fluid, int l, double level)
+/* The resources beside l on which the activity, which takes more, leaves less room: each once, after
+ * the first n of the wave. Those that are neither full nor overloaded now need no look. */
+static int32_t gather(struct fluid *fluid, int32_t id, int l, double more, int32_t n)
+{
+    const struct activity *activity = &fluid->activities[id];
+    for (int k = 0; k < activity->n_loads; k++) {
+        int other = activity->loads[k].resource;
+        if (other == l) continue;
+        struct resource *resource = &fluid->resources[other];
+        move_load(fluid, resource, more * activity->weight * activity->loads[k].n);
+        bool room = resource->level >= NEVER &&
+                    resource->load <= resource->capacity * (1.0 + SAME) &&
+                    !idheap_has(&fluid->levels, other);
+        if (room || resource->in_wave) continue;
+        resource->in_wave = true;
+        fluid->wave[n++] = other;
+    }
+    return n;
+}
+
+/* The group of l rises to this level at least, unless something else holds it. */
+static void raise_group(struct fluid *fluid, int l, double level)
 {
     struct resource *resource = &fluid->resources[l];
     int32_t n = 0;
     for (int32_t i = 0; i < resource->n; i++) {
         int32_t id = resource->crossings[i].activity;
-        if (fluid->marks[id].neck != l || fluid->marks[id].settled == fluid->solve) continue;
-        loosen_one(fluid, id);
-        n = gather(fluid, &fluid->activities[id], l, n);
+        struct mark *mark = &fluid->marks[id];
+        if (mark->neck != l || mark->settled == fluid->solve) continue;
+        double before = mark->level;
+        mark->level = level;
+        if (fluid->activities[id].ceiling <= level) loosen_one(fluid, id);
+        n = gather(fluid, id, l, mark->level - before, n);
     }
-    resource->level = NEVER;
-    idheap_remove(&fluid->ends, l);
+    resource->level = level;
+    resource->raised = fluid->solve;
     idheap_set(&fluid->levels, l, level);
     for (int32_t i = 0; i < n; i++) {
         fluid->resources[fluid->wave[i]].in_wave = false;
@@ -316,20 +359,21 @@ static void loosen(struct fluid *fluid, int l, double level)
 static void settle_lowest(struct fluid *fluid)
 {
     int l = fluid->levels.entries[0].id;
-    double key = fluid->levels.entries[0].key;
-    double before = level_before(fluid, &fluid->resources[l]);
+    const struct resource *resource = &fluid->resources[l];
+    double due = fluid->levels.entries[0].key * (1.0 + SAME);
+    double before = level_before(fluid, resource);
     double level = fill(fluid, l);
-    if (fmin(level, before) < NEVER && fmin(level, before) > key * (1.0 + SAME)) {
-        idheap_set(&fluid->levels, l, fmin(level, before));
-        return;
-    }
-    idheap_pop(&fluid->levels);
-    if (level >= NEVER) {
+    double first = fmin(level, before);
+    if (level >= NEVER) { /* so it has no group */
+        idheap_pop(&fluid->levels);
         set_group_end(fluid, l);
-    } else if (before < NEVER && level > before * (1.0 + SAME)) {
-        loosen(fluid, l, level);
+    } else if (first > due && resource->raised != fluid->solve) {
+        idheap_set(&fluid->levels, l, first);
+    } else if (first > due || (before < NEVER && level > before * (1.0 + SAME))) {
+        raise_group(fluid, l, level);
     } else {
         bool as_before = before < NEVER && level >= before * (1.0 - SAME);
+        idheap_pop(&fluid->levels);
         freeze(fluid, l, as_before ? before : level, as_before);
     }
 }
@@ -454,13 +498,16 @@ static void detach(struct fluid *fluid, int32_t id, int k)
     int l = activity->loads[k].resource;
     struct resource *resource = &fluid->resources[l];
     int32_t place = fluid->places[activity->places + k];
+    double moved_load = fluid->marks[id].level * resource->crossings[place].load;
     struct crossing moved = resource->crossings[--resource->n];
     resource->crossings[place] = moved;
     fluid->places[fluid->activities[moved.activity].places + moved.k] = place;
     if (resource->n > 0) {
+        move_load(fluid, resource, -moved_load);
         touch(fluid, l, false);
     } else {
         resource->level = NEVER;
+        resource->load = 0.0;
     }
 }
 
@@ -475,7 +522,11 @@ static void settle_alone(struct fluid *fluid, int32_t id)
         double level = fluid->resources[l].capacity / fluid->resources[l].crossings[0].load;
         if (level < mark->level) *mark = (struct mark){.level = level, .neck = l};
     }
-    if (mark->neck >= 0) fluid->resources[mark->neck].level = mark->level;
+    for (int k = 0; k < activity->n_loads; k++) {
+        struct resource *resource = &fluid->resources[activity->loads[k].resource];
+        resource->load = mark->level * resource->crossings[0].load;
+        if (mark->neck == activity->loads[k].resource) resource->level = mark->level;
+    }
     set_rate(fluid, id, mark->level * activity->weight);
     idheap_set(&fluid->ends, mark->neck >= 0 ? mark->neck : fluid->n_resources + id,
                end_s(activity));
