@@ -12,14 +12,15 @@ struct walk {
     struct run *run;
     struct arena *perm;
     int *class_stream, *class_op;
-    double *stream_free_s;     /* [streams] end of its last evaluated op */
-    int32_t *iteration, *next; /* [streams] its next op: iteration, op number (list order; n_ops = wrap) */
-    double *end_s;             /* [(class op) * n_iterations + iteration] */
-    int32_t *done;             /* [class op] iterations evaluated */
-    struct rendezvous {        /* [class op] a member that has come to a collective and waits */
+    double *stream_free_s; /* [streams] end of its last evaluated op */
+    int32_t *iteration,
+        *next;          /* [streams] its next op: iteration, op number (list order; n_ops = wrap) */
+    double *end_s;      /* [(class op) * n_iterations + iteration] */
+    int32_t *done;      /* [class op] iterations evaluated */
+    struct rendezvous { /* [class op] a member that has come to a collective and waits */
         bool waiting;
         double start_s;
-    } *waits;
+    } * waits;
 };
 
 static const struct program *program_of(const struct walk *walk, int c)
@@ -52,7 +53,7 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
     walk.stream_free_s = arena_new(perm, double, n_streams);
     walk.iteration = arena_new(perm, int32_t, n_streams);
     walk.next = arena_new(perm, int32_t, n_streams);
-    walk.end_s = arena_new(perm, double, (int64_t)n_ops * walk.job->n_iterations);
+    walk.end_s = arena_new(perm, double, (int64_t)n_ops *walk.job->n_iterations);
     walk.done = arena_new(perm, int32_t, n_ops);
     walk.waits = arena_new(perm, struct rendezvous, n_ops);
     for (int c = 0; c < plan->n_classes; c++) {
@@ -116,7 +117,8 @@ static int comm_index(const struct program *program, int op)
 {
     int index = 0;
     for (int o = 0; o < op; o++) {
-        index += program->ops[o].kind == OP_COLLECTIVE && program->ops[o].comm == program->ops[op].comm;
+        index +=
+            program->ops[o].kind == OP_COLLECTIVE && program->ops[o].comm == program->ops[op].comm;
     }
     return index;
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const fidelity_names[N_FIDELITIES] = {"estimate", "fluid", "message"};
 const char *const share_names[N_SHARES] = {
@@ -32,10 +33,13 @@ static const struct op *op_of(const struct plan *plan, const struct span *span)
 static struct run *run_at(const struct inputs *in, const struct plan *plan, struct arena *perm)
 {
     switch (in->fidelity) {
-    case FIDELITY_ESTIMATE: return estimate_run(plan, perm);
-    case FIDELITY_MESSAGE: return engine_message(plan, perm);
+    case FIDELITY_ESTIMATE:
+        return estimate_run(plan, perm);
+    case FIDELITY_MESSAGE:
+        return engine_message(plan, perm);
     case FIDELITY_FLUID:
-    case N_FIDELITIES: break;
+    case N_FIDELITIES:
+        break;
     }
     return engine_run(plan, &scale_none, perm);
 }
@@ -77,7 +81,8 @@ static int compare_edges(const void *left, const void *right)
     return (a->share > b->share) - (a->share < b->share);
 }
 
-static int64_t add_edges(struct edge *edges, int64_t n, double from_s, double to_s, enum share share)
+static int64_t add_edges(struct edge *edges, int64_t n, double from_s, double to_s,
+                         enum share share)
 {
     if (to_s <= from_s) return n;
     edges[n] = (struct edge){from_s, (int32_t)share, 1};
@@ -193,11 +198,24 @@ static int compare_gains(const void *left, const void *right)
     return (a->frac < b->frac) - (a->frac > b->frac);
 }
 
-static void add_gain(struct result *result, const char *kind, struct scale scale, struct arena scratch)
+/* what-ifs are compared with the plan as it is, in the fidelity they are run in */
+struct base {
+    const struct plan *plan;
+    double time_s;
+};
+
+static struct base base_of(const struct result *result, struct arena scratch)
 {
-    double fluid_s = time_at(result->plan, scale_none, scratch);
-    double faster_s = time_at(result->plan, scale, scratch);
-    result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / fluid_s};
+    bool known = result->in->fidelity == FIDELITY_FLUID;
+    return (struct base){result->plan,
+                         known ? result->iteration_s : time_at(result->plan, scale_none, scratch)};
+}
+
+static void add_gain(struct result *result, const char *kind, struct base base, struct scale scale,
+                     struct arena scratch)
+{
+    double faster_s = time_at(base.plan, scale, scratch);
+    result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / base.time_s};
 }
 
 static bool uses_tier(const struct plan *plan, enum tier tier)
@@ -208,22 +226,22 @@ static bool uses_tier(const struct plan *plan, enum tier tier)
     return false;
 }
 
-static void try_gains(struct result *result, struct arena scratch)
+static void try_gains(struct result *result, struct base base, struct arena scratch)
 {
     struct scale scale = scale_none;
     scale.kernel = 0.5;
-    add_gain(result, "compute", scale, scratch);
+    add_gain(result, "compute", base, scale, scratch);
     scale = scale_none;
     scale.host = 0.5;
-    add_gain(result, "host", scale, scratch);
+    add_gain(result, "launch", base, scale, scratch);
     scale = scale_none;
     scale.latency = 0.5;
-    add_gain(result, "latency", scale, scratch);
+    add_gain(result, "latency", base, scale, scratch);
     for (int tier = 0; tier < N_TIERS; tier++) {
         if (!uses_tier(result->plan, (enum tier)tier)) continue;
         scale = scale_none;
         scale.tier[tier] = 2.0;
-        add_gain(result, tier_names[tier], scale, scratch);
+        add_gain(result, tier_names[tier], base, scale, scratch);
     }
     qsort(result->gains, (size_t)result->n_gains, sizeof *result->gains, compare_gains);
 }
@@ -237,48 +255,53 @@ static int worst_link(const struct result *result, enum tier tier)
     for (int r = 0; r < plan->n_link_classes; r++) {
         if (plan->in->topo->links[plan->rep_link[r]].tier != tier) continue;
         if (worst < 0 || run->bottleneck_s[r] > run->bottleneck_s[worst] ||
-            (run->bottleneck_s[r] >= run->bottleneck_s[worst] && run->busy_s[r] > run->busy_s[worst])) {
+            (run->bottleneck_s[r] >= run->bottleneck_s[worst] &&
+             run->busy_s[r] > run->busy_s[worst])) {
             worst = r;
         }
     }
     return worst;
 }
 
-static const char *name_limit(const struct result *result, const char *kind, struct arena *perm)
+static const char *name_links(const struct result *result, enum tier tier, struct arena *perm)
 {
     const struct plan *plan = result->plan;
-    for (int tier = 0; tier < N_TIERS; tier++) {
-        if (kind != tier_names[tier]) continue;
-        char name[128];
-        int r = worst_link(result, (enum tier)tier);
-        topo_link_name(plan->in->topo, plan->rep_link[r], name, sizeof name);
-        if (plan->n_links[r] == 1) return arena_text(perm, "%s", name);
-        return arena_text(perm, "%s (and %d like it)", name, plan->n_links[r] - 1);
-    }
-    if (kind == result->gains[0].kind && kind[0] == 'c') return plan->in->gpu.name;
-    return kind[0] == 'h' ? "kernel launch and input" : plan->in->library.name;
+    char name[TOPO_NAME_MAX];
+    int r = worst_link(result, tier);
+    topo_link_name(plan->in->topo, plan->rep_link[r], name, sizeof name);
+    if (plan->n_links[r] == 1) return arena_text(perm, "%s", name);
+    return arena_text(perm, "%s (and %d like it)", name, plan->n_links[r] - 1);
+}
+
+static const char *name_limit(const struct result *result, const char *kind, struct arena *perm)
+{
+    if (strcmp(kind, "compute") == 0) return result->in->gpu.name;
+    if (strcmp(kind, "launch") == 0) return "kernel launch and input";
+    if (strcmp(kind, "latency") == 0) return result->in->library.name;
+    int tier = 0;
+    while (strcmp(kind, tier_names[tier]) != 0) tier++;
+    return name_links(result, (enum tier)tier, perm);
 }
 
 /* ---- interval ---- */
 
 /* d ln T / d ln x for everything slower by the factor 1 + STEP */
-static double elasticity(const struct plan *plan, struct scale scale, struct arena scratch)
+static double elasticity(struct base base, struct scale scale, struct arena scratch)
 {
-    double base_s = time_at(plan, scale_none, scratch);
-    return log(time_at(plan, scale, scratch) / base_s) / log1p(STEP);
+    return log(time_at(base.plan, scale, scratch) / base.time_s) / log1p(STEP);
 }
 
 /* Errors of the profile's parts are taken as independent and lognormal; the step inherits them by
  * its elasticities (first order). */
-static void find_interval(struct result *result, struct arena scratch)
+static void find_interval(struct result *result, struct base base, struct arena scratch)
 {
     struct scale slow_compute = scale_none;
     slow_compute.kernel = slow_compute.host = 1.0 + STEP;
     struct scale slow_network = scale_none;
     slow_network.latency = 1.0 + STEP;
     for (int tier = 0; tier < N_TIERS; tier++) slow_network.tier[tier] = 1.0 / (1.0 + STEP);
-    double compute = elasticity(result->plan, slow_compute, scratch) * result->in->spread.compute;
-    double network = elasticity(result->plan, slow_network, scratch) * result->in->spread.network;
+    double compute = elasticity(base, slow_compute, scratch) * result->in->spread.compute;
+    double network = elasticity(base, slow_network, scratch) * result->in->spread.network;
     double width = Z_90 * hypot(compute, network);
     result->interval_s[0] = result->iteration_s * exp(-width);
     result->interval_s[1] = result->iteration_s * exp(width);
@@ -305,8 +328,9 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->fits = result->memory_B <= in->gpu.memory_B;
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
-    try_gains(result, *perm);
-    find_interval(result, *perm);
+    struct base base = base_of(result, *perm);
+    try_gains(result, base, *perm);
+    find_interval(result, base, *perm);
     result->limit_kind = result->gains[0].kind;
     result->gain_if_doubled = result->gains[0].frac;
     result->limit_name = name_limit(result, result->limit_kind, perm);
@@ -337,7 +361,8 @@ struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind,
                                .protocol = protocol},
                    perm);
     struct comm *comm = arena_new(perm, struct comm, 1);
-    *comm = (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = base->train.n_servers};
+    *comm =
+        (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = base->train.n_servers};
     if (comm->n_servers == 0) comm->n_servers = base->topo->n_nodes;
     int n = base->n_gpus;
     *job = (struct job){.name = coll_kind_names[kind],
