@@ -29,19 +29,20 @@ struct result {
     const struct inputs *in;
     double iteration_s, interval_s[2]; /* 90 % */
     double share_s[N_SHARES];
-    double compute_s;               /* kernels of one step */
-    double communication_s;         /* time for which any collective of the GPU moves */
-    double exposed_communication_s; /* of it, what compute waits for; waiting for stragglers is apart */
-    double bubble_s;                /* compute has nothing to do, for no reason above */
-    double throughput;              /* samples per second, all GPUs */
-    double one_gpu_s;               /* the same step on one GPU, no communication */
-    double scaling_efficiency;      /* throughput / (n_gpus * throughput of one GPU) */
-    double bytes_sent_B;            /* per GPU and step, at least */
-    double memory_B;                /* peak of the fullest GPU */
+    double compute_s;       /* kernels of one step */
+    double communication_s; /* time for which any collective of the GPU moves */
+    double
+        exposed_communication_s; /* of it, what compute waits for; waiting for stragglers is apart */
+    double bubble_s;             /* compute has nothing to do, for no reason above */
+    double throughput;           /* samples per second, all GPUs */
+    double one_gpu_s;            /* the same step on one GPU, no communication */
+    double scaling_efficiency;   /* throughput / (n_gpus * throughput of one GPU) */
+    double bytes_sent_B;         /* per GPU and step, at least */
+    double memory_B;             /* peak of the fullest GPU */
     bool fits;
     double mfu; /* model FLOPs (forward + backward, no recompute) / peak of the precision */
     const char *limit_kind, *limit_name;
-    double gain_if_doubled; /* of limit_kind: 1 - new time / old time */
+    double gain_if_doubled;         /* of limit_kind: 1 - new time / old time */
     struct gain gains[N_GAINS_MAX]; /* best first */
     int n_gains;
     int n_classes;

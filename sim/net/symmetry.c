@@ -246,7 +246,7 @@ int symmetry_refine(const int64_t *seed, int n_vertices, const struct sym_edge *
         r.round++;
         name_parts(&r, make_parts(&r));
         rename_vertices(&r);
-        if (r.n_list == 0) break;
+        if (r.n_list == 0 || r.n_classes == n_vertices) break;
         if (!r.first) build_arcs(&r, &scratch);
         int n_changed = r.n_list;
         for (int i = 0; i < n_changed; i++) changed[i] = r.list[i];
