@@ -558,7 +558,14 @@ int fluid_add(struct fluid *fluid, struct activity_spec spec)
         return id;
     }
     loosen_one(fluid, id);
-    for (int k = 0; k < spec.n_loads; k++) touch(fluid, spec.loads[k].resource, true);
+    double level = fluid->activities[id].ceiling;
+    for (int k = 0; k < spec.n_loads; k++) {
+        int l = spec.loads[k].resource;
+        if (level < NEVER) {
+            move_load(fluid, &fluid->resources[l], level * spec.weight * spec.loads[k].n);
+        }
+        touch(fluid, l, true);
+    }
     return id;
 }
 
