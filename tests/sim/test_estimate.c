@@ -1,0 +1,127 @@
+/* The estimate walks programs as the engine does, but a collective takes what it would take alone. */
+#include "ideal.h"
+
+#include "base/rng.h"
+
+#define MS 1e-3
+
+static struct job *job_of(int n_ranks, struct arena *perm)
+{
+    struct job *job = new_job((struct mesh){1, {n_ranks}, {"dp"}}, 2, perm);
+    for (int c = 0; c < 2; c++) job->comms[c] = (struct comm){.name = "dp", .from = -1, .to = -1};
+    return job;
+}
+
+static struct inputs *inputs_of(struct job *job, const struct fabric_spec *fabric,
+                                struct arena *perm)
+{
+    struct topo *topo = build_topo(&ideal_node, fabric, job->n_ranks, perm);
+    struct inputs *in = build_inputs(topo, job, perm);
+    in->library.rendezvous = true;
+    return in;
+}
+
+static struct op kernel(double work_s)
+{
+    return (struct op){.kind = OP_KERNEL, .part = PART_FORWARD, .name = "kernel", .work_s = work_s};
+}
+
+/* Kernels in a row, some with a collective behind them that some later kernel waits for, in this
+ * iteration or the next. */
+static struct job *random_job(struct rng *rng, struct arena *perm)
+{
+    static const char *const algorithms[] = {"ring", "tree", "halving-doubling", "direct"};
+    struct job *job = job_of(2 + rng_integer(rng, 7), perm);
+    struct program *program = &job->programs[0];
+    job->n_iterations = 4;
+    int last = -1;
+    for (int i = 0; i < 12; i++) {
+        int at = program_add_op(program, kernel(rng_uniform(rng) * MS), perm);
+        if (last >= 0 && rng_integer(rng, 3) == 0) {
+            program_add_dep(program, at, last, rng_integer(rng, 2), perm);
+        }
+        if (rng_integer(rng, 2) == 0) continue;
+        double size_B = 1e3 + 1e7 * rng_uniform(rng);
+        struct op op = coll_op(0, COLL_ALLREDUCE, size_B, algorithms[rng_integer(rng, 4)]);
+        last = program_add_op(program, op, perm);
+        program_add_dep(program, last, at, 0, perm);
+    }
+    job_check(job, *perm);
+    return job;
+}
+
+static const struct span *find_span(const struct run *run, const struct span *like)
+{
+    const struct span *span = run->spans;
+    while (span->rank_class != like->rank_class || span->op != like->op ||
+           span->iteration != like->iteration) {
+        must(++span < run->spans + run->n_spans);
+    }
+    return span;
+}
+
+/* Collectives of one stream never meet: then the estimate is what the engine finds, op by op. */
+static void without_contention_it_is_the_engine_op_by_op(void **state)
+{
+    static const struct slow_gpu slow = {0, 1.5};
+    struct rng *rng = rng_open(11, "estimate", *state);
+    for (int turn = 0; turn < 40; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct inputs *in = inputs_of(random_job(rng, &scratch), &one_switch, &scratch);
+        if (turn % 2 == 1) {
+            in->slow = &slow;
+            in->n_slow = 1;
+        }
+        const struct plan *plan = plan_build(in, &scratch);
+        const struct run *estimate = estimate_run(plan, &scratch);
+        const struct run *fluid = engine_run(plan, &scale_none, &scratch);
+        assert_null(estimate->stuck);
+        assert_int_equal(estimate->n_spans, fluid->n_spans);
+        assert_close(estimate->iteration_s, fluid->iteration_s, 1e-9);
+        for (int64_t s = 0; s < fluid->n_spans; s++) {
+            const struct span *span = find_span(estimate, &fluid->spans[s]);
+            assert_close(span->start_s, fluid->spans[s].start_s, 1e-9);
+            assert_close(span->begin_s, fluid->spans[s].begin_s, 1e-9);
+            assert_close(span->end_s, fluid->spans[s].end_s, 1e-9);
+        }
+    }
+}
+
+/* Two rings of two ranks side by side, 10 MB each at 10 GB/s, alpha 2 us, 2 steps: alone 1.004 ms; in the
+ * engine, together, twice the bytes. */
+static void others_on_the_link_are_not_seen(void **state)
+{
+    struct arena *perm = *state;
+    struct job *job = job_of(2, perm);
+    struct op other = coll_op(1, COLL_ALLREDUCE, 10e6, "ring");
+    job->n_iterations = 1;
+    other.stream = 0;
+    program_add_op(&job->programs[0], coll_op(0, COLL_ALLREDUCE, 10e6, "ring"), perm);
+    program_add_op(&job->programs[0], other, perm);
+    const struct plan *plan = plan_build(inputs_of(job, &one_switch, perm), perm);
+    assert_close(estimate_run(plan, perm)->end_s, 1.004 * MS, 1e-9);
+    assert_close(engine_run(plan, &scale_none, perm)->end_s, 2.004 * MS, 1e-9);
+}
+
+/* But its own flows are: an all-to-all of 8 ranks over two leaves of four with two ways up each. The
+ * 16 flows that go up share 2 links: 16 x 1 MB / 8 / 20 GB/s = 0.1 ms; the closed form knows of NICs
+ * only: 7 x 1 MB / 8 / 10 GB/s = 0.0875 ms. */
+static void its_own_flows_on_a_link_are_seen(void **state)
+{
+    struct arena *perm = *state;
+    struct op op = coll_op(0, COLL_ALLTOALL, 1e6, "direct");
+    struct inputs *in = alone(&ideal_node, &halved_tree2, 8, op, perm);
+    assert_close(estimate_run(plan_build(in, perm), perm)->end_s, 0.1 * MS + 2 * US, 1e-9);
+    in = alone(&ideal_node, &ideal_tree2, 8, op, perm);
+    assert_close(estimate_run(plan_build(in, perm), perm)->end_s, 0.0875 * MS + 2 * US, 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_contention_it_is_the_engine_op_by_op),
+        cmocka_unit_test(others_on_the_link_are_not_seen),
+        cmocka_unit_test(its_own_flows_on_a_link_are_seen),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
