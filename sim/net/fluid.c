@@ -237,11 +237,11 @@ static void touch(struct fluid *fluid, int l, bool tighter)
     resource->tighter |= tighter;
 }
 
-/* the level at which the group of this resource stood before the solve, while it still stands */
+/* the level of the group that this solve has not settled yet: as before the solve, or where it was
+ * raised to */
 static double level_before(const struct fluid *fluid, const struct resource *resource)
 {
-    bool moved = resource->settled == fluid->solve || resource->raised == fluid->solve;
-    return moved ? NEVER : resource->level;
+    return resource->settled != fluid->solve ? resource->level : NEVER;
 }
 
 static void await_filled(struct fluid *fluid, int l)
@@ -367,14 +367,15 @@ static void settle_lowest(struct fluid *fluid)
     if (level >= NEVER) { /* so it has no group */
         idheap_pop(&fluid->levels);
         set_group_end(fluid, l);
-    } else if (first > due && resource->raised != fluid->solve) {
+    } else if (first > due) {
         idheap_set(&fluid->levels, l, first);
-    } else if (first > due || (before < NEVER && level > before * (1.0 + SAME))) {
+    } else if (before < NEVER && level > before * (1.0 + SAME)) {
         raise_group(fluid, l, level);
     } else {
-        bool as_before = before < NEVER && level >= before * (1.0 - SAME);
+        bool same = before < NEVER && level >= before * (1.0 - SAME);
+        bool as_before = same && resource->raised != fluid->solve;
         idheap_pop(&fluid->levels);
-        freeze(fluid, l, as_before ? before : level, as_before);
+        freeze(fluid, l, same ? before : level, as_before);
     }
 }
 
@@ -394,7 +395,8 @@ static void settle_capped(struct fluid *fluid)
 static void number_solve(struct fluid *fluid)
 {
     if (++fluid->solve > 0) return;
-    for (int l = 0; l < fluid->n_resources; l++) fluid->resources[l].settled = 0;
+    for (int l = 0; l < fluid->n_resources; l++)
+        fluid->resources[l].settled = fluid->resources[l].raised = 0;
     for (int32_t id = 0; id < fluid->n_ids; id++) fluid->marks[id].settled = 0;
     fluid->solve = 1;
 }
