@@ -88,7 +88,8 @@ static struct cuts middle_cut(const struct topo *topo)
     double half_Bps = (double)INFINITY;
     if (kind) half_Bps = kind->bisection_Bps(topo);
     int per_node = topo->n_gpus / topo->n_nodes;
-    double first = topo->n_nodes / 2 * per_node;
+    int half_nodes = topo->n_nodes / 2;
+    double first = (double)half_nodes * per_node;
     double ranks_each = 2.0 * first * (topo->n_gpus - first) / topo->n_gpus;
     return (struct cuts){2, ranks_each, half_Bps, 2 * half_Bps};
 }

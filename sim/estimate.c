@@ -166,18 +166,22 @@ static bool try_stream(struct walk *walk, int c, int stream)
     return true;
 }
 
+/* One round over all streams; false when nothing new could be known. */
+static bool try_streams(struct walk *walk)
+{
+    bool moved = false;
+    for (int c = 0; c < walk->plan->n_classes; c++) {
+        for (int s = walk->class_stream[c]; s < walk->class_stream[c + 1]; s++) {
+            while (try_stream(walk, c, s)) moved = true;
+        }
+    }
+    return moved;
+}
+
 struct run *estimate_run(const struct plan *plan, struct arena *perm)
 {
     struct walk walk = open_walk(plan, perm);
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (int c = 0; c < plan->n_classes; c++) {
-            for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {
-                while (try_stream(&walk, c, s)) moved = true;
-            }
-        }
-    }
+    while (try_streams(&walk)) continue;
     int left = 0;
     for (int c = 0; c < plan->n_classes; c++) {
         for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {

@@ -136,7 +136,7 @@ static void delay(struct player *player, int line_number, double due_s, int lane
 {
     struct delay_line *line = &state_of(player)->lines[line_number];
     if (line->n == line->capacity) {
-        struct waiting *ring = arena_new(player->perm, struct waiting, 2 * line->capacity);
+        struct waiting *ring = arena_new(player->perm, struct waiting, 2 * (int64_t)line->capacity);
         for (int i = 0; i < line->n; i++) {
             ring[i] = line->ring[(line->head + i) & (line->capacity - 1)];
         }
@@ -434,28 +434,33 @@ static double sends_next_s(const struct player *player)
     return next_s;
 }
 
-static void sends_take_due(struct player *player)
+/* The first of a line, when it is due: the lines may move meanwhile, so it is looked up each time. */
+static bool take_first_due(struct player *player, int line_number)
 {
     struct message *state = state_of(player);
-    for (int i = 0; i < state->n_lines; i++) {
-        struct delay_line *line = &state->lines[i];
-        while (line->n > 0 && line->ring[line->head].due_s <= player->now_s) {
-            int number = line->ring[line->head].lane;
-            line->head = (line->head + 1) & (line->capacity - 1);
-            line->n--;
-            player->run->n_events++;
-            if (number < 0) {
-                arrived(player, ~number);
-            } else {
-                state->lanes[number].past++;
-                drain_next(player, number);
-            }
-            line = &state->lines[i]; /* the lines may have moved */
-        }
+    struct delay_line *line = &state->lines[line_number];
+    if (line->n == 0 || line->ring[line->head].due_s > player->now_s) return false;
+    int number = line->ring[line->head].lane;
+    line->head = (line->head + 1) & (line->capacity - 1);
+    line->n--;
+    player->run->n_events++;
+    if (number < 0) {
+        arrived(player, ~number);
+    } else {
+        state->lanes[number].past++;
+        drain_next(player, number);
+    }
+    return true;
+}
+
+static void sends_take_due(struct player *player)
+{
+    for (int i = 0; i < state_of(player)->n_lines; i++) {
+        while (take_first_due(player, i)) continue;
     }
 }
 
-static const struct expander sends = {
+static const struct expander sends_expander = {
     .join = sends_join,
     .event = sends_event,
     .flow_ended = sends_flow_ended,
@@ -530,7 +535,7 @@ static void spare_links(const struct plan *plan, int32_t *resource_of, struct ar
 struct run *engine_message(const struct plan *plan, struct arena *perm)
 {
     must(!plan->in->fold);
-    struct player *player = player_open(plan, &scale_none, &sends, perm);
+    struct player *player = player_open(plan, &scale_none, &sends_expander, perm);
     struct message *state = arena_new(perm, struct message, 1);
     int n_meetings = player->group_meeting[plan->n_groups];
     state->groups = arena_new(perm, struct group_sends, n_meetings);

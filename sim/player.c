@@ -206,6 +206,15 @@ static bool start_shared_kernel(struct player *player, int stream, const struct 
     return true;
 }
 
+static void count_bundle(struct player *player, const struct plan_bundle *bundle, double size_B)
+{
+    double bytes = bundle->bytes_per_B * size_B;
+    for (int l = 0; l < bundle->n_loads; l++) {
+        int r = bundle->loads[l].resource;
+        player->run->busy_s[r] += bundle->loads[l].n * bytes / player->plan->capacity[r];
+    }
+}
+
 /* What the bundles of a collective keep the links busy for. */
 static void count_busy(struct player *player, const struct plan_coll *coll)
 {
@@ -213,12 +222,7 @@ static void count_busy(struct player *player, const struct plan_coll *coll)
     for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
         const struct plan_phase *phase = &plan->phases[p];
         for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
-            const struct plan_bundle *bundle = &plan->bundles[b];
-            double bytes = bundle->bytes_per_B * coll->req.size_B;
-            for (int l = 0; l < bundle->n_loads; l++) {
-                int r = bundle->loads[l].resource;
-                player->run->busy_s[r] += bundle->loads[l].n * bytes / plan->capacity[r];
-            }
+            count_bundle(player, &plan->bundles[b], coll->req.size_B);
         }
     }
 }

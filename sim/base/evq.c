@@ -12,6 +12,7 @@
 
 #include "base/must.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROOT = 3, LINE_B = 64, SLOT_BITS = 24 };
@@ -108,7 +109,7 @@ static void rise(struct key *keys, int64_t hole, struct key key)
 
 void evq_push(struct evq *queue, double time_s, int32_t kind, int32_t id)
 {
-    must(time_s <= 0.0 || time_s >= 0.0); /* not NaN */
+    must(!isnan(time_s));
     if (queue->n == queue->room) grow(queue, 2 * queue->room);
     int32_t slot = take_slot(queue);
     if (slot >> SLOT_BITS) die("more than %d events are waiting", 1 << SLOT_BITS);

@@ -125,6 +125,7 @@ static void report_choices(struct arena *perm, const char *const *known, int n, 
     for (int i = 1; i < n; i++) *list = arena_text(perm, "%s, %s", *list, known[i]);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): seven plain facts; a struct for one caller would hide them */
 void profile_unknown(struct diag *diag, struct diag_place place, const char *what, const char *name,
                      const char *const *known, int n_known, struct arena *perm)
 {

@@ -738,6 +738,7 @@ struct inputs *scenario_load(const char *file, const struct scenario_options *op
     return load_document(json_read_file(file, perm, diag), options, log, perm, diag);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): scenario_load with a text and its length for the file */
 struct inputs *scenario_load_text(const char *name, const char *text, size_t length,
                                   const struct scenario_options *options, struct field_log *log,
                                   struct arena *perm, struct diag *diag)

@@ -168,6 +168,18 @@ static int distance_down(const struct dragonfly *fly, int from, int to)
     return from >= to ? from - to : from - to + fly->g;
 }
 
+static void add_group(struct topo *topo, int n_routers, struct link cable, struct arena *perm)
+{
+    int first = cable.src;
+    for (int r = 0; r < n_routers; r++) {
+        for (int s = r + 1; s < n_routers; s++) {
+            cable.src = first + r;
+            cable.dst = first + s;
+            topo_add_cable(topo, cable, perm);
+        }
+    }
+}
+
 /* Cables of each group in the order of router pairs r < s. */
 static void add_local(struct topo *topo, const struct dragonfly *fly, int first_router,
                       struct arena *perm)
@@ -176,14 +188,8 @@ static void add_local(struct topo *topo, const struct dragonfly *fly, int first_
     struct link cable = {.tier = TIER_FABRIC, .latency_s = spec->link_latency_s};
     cable.capacity_Bps = spec->link_Bps;
     for (int group = 0; group < fly->g; group++) {
-        int first = first_router + group * fly->a;
-        for (int r = 0; r < fly->a; r++) {
-            for (int s = r + 1; s < fly->a; s++) {
-                cable.src = first + r;
-                cable.dst = first + s;
-                topo_add_cable(topo, cable, perm);
-            }
-        }
+        cable.src = first_router + group * fly->a;
+        add_group(topo, fly->a, cable, perm);
     }
 }
 

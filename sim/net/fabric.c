@@ -150,5 +150,6 @@ bool fabric_port_side(const struct topo *topo, int port)
 
 double fabric_ports_bisection_Bps(const struct topo *topo)
 {
-    return (double)(topo->n_nodes / 2) * topo->node.nics_per_node * topo->node.nic_Bps;
+    int half_nodes = topo->n_nodes / 2;
+    return (double)half_nodes * topo->node.nics_per_node * topo->node.nic_Bps;
 }

@@ -130,25 +130,35 @@ static inline double level_on(const struct fluid *fluid, int l, const struct cro
     return mark->neck == l && mark->settled != fluid->solve ? NEVER : mark->level;
 }
 
+/* What crosses a resource at a level: the load of those that rise on, the use of those that do not. */
+struct split {
+    double fixed, rising;
+};
+
+static struct split split_at(const struct fluid *fluid, int l, double level)
+{
+    const struct resource *resource = &fluid->resources[l];
+    struct split split = {0.0, 0.0};
+    for (int32_t i = 0; i < resource->n; i++) {
+        const struct crossing *crossing = &resource->crossings[i];
+        double at = level_on(fluid, l, crossing);
+        if (at > level)
+            split.rising += crossing->load;
+        else
+            split.fixed += crossing->load * at;
+    }
+    return split;
+}
+
 /* Newton's method on the load as a function of the level, which is concave and piecewise linear:
  * from any level each step gives a lower bound of the root, so the steps rise to it, and they
  * end when no activity changes sides. */
 static double fill_from(const struct fluid *fluid, int l, double level)
 {
-    const struct resource *resource = &fluid->resources[l];
+    double capacity = fluid->resources[l].capacity;
     for (;;) {
-        double fixed = 0.0;
-        double rising = 0.0;
-        for (int32_t i = 0; i < resource->n; i++) {
-            const struct crossing *crossing = &resource->crossings[i];
-            double at = level_on(fluid, l, crossing);
-            if (at > level) {
-                rising += crossing->load;
-            } else {
-                fixed += crossing->load * at;
-            }
-        }
-        double next = rising > 0.0 ? (resource->capacity - fixed) / rising : level;
+        struct split split = split_at(fluid, l, level);
+        double next = split.rising > 0.0 ? (capacity - split.fixed) / split.rising : level;
         if (next <= level * (1.0 + SAME)) return level;
         level = next;
     }
@@ -571,11 +581,11 @@ int fluid_add(struct fluid *fluid, struct activity_spec spec)
     return id;
 }
 
-void fluid_set_capacity(struct fluid *fluid, int l, double capacity)
+void fluid_set_capacity(struct fluid *fluid, int resource, double capacity)
 {
-    must(l >= 0 && l < fluid->n_resources && capacity > 0.0 && capacity < NEVER);
-    fluid->resources[l].capacity = capacity;
-    touch(fluid, l, true);
+    must(resource >= 0 && resource < fluid->n_resources && capacity > 0.0 && capacity < NEVER);
+    fluid->resources[resource].capacity = capacity;
+    touch(fluid, resource, true);
 }
 
 /* Ending. */

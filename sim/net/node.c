@@ -301,7 +301,8 @@ double node_bisection_Bps(const struct topo *topo)
         if (slot.socket + 1 > used_sockets) used_sockets = slot.socket + 1;
     }
     if (used_switches > 1) {
-        bisection_Bps = fmin(bisection_Bps, used_switches / 2 * spec->pcie_Bps);
+        int half_switches = used_switches / 2;
+        bisection_Bps = fmin(bisection_Bps, half_switches * spec->pcie_Bps);
     }
     if (used_sockets > 1) {
         bisection_Bps = fmin(bisection_Bps, (spec->sockets > 2 ? 2 : 1) * spec->socket_Bps);
