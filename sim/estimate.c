@@ -181,7 +181,8 @@ static bool try_streams(struct walk *walk)
 struct run *estimate_run(const struct plan *plan, struct arena *perm)
 {
     struct walk walk = open_walk(plan, perm);
-    while (try_streams(&walk)) continue;
+    while (try_streams(&walk)) {
+    }
     int left = 0;
     for (int c = 0; c < plan->n_classes; c++) {
         for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {

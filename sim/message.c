@@ -456,7 +456,8 @@ static bool take_first_due(struct player *player, int line_number)
 static void sends_take_due(struct player *player)
 {
     for (int i = 0; i < state_of(player)->n_lines; i++) {
-        while (take_first_due(player, i)) continue;
+        while (take_first_due(player, i)) {
+        }
     }
 }
 

@@ -29,6 +29,7 @@
 #include "base/idheap.h"
 #include "base/must.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -173,20 +174,19 @@ static double fill(const struct fluid *fluid, int l)
     double load = 0.0;
     double rising = 0.0;
     double highest = 0.0;
-    for (int32_t i = 0; i < resource->n; i++) {
+    for (int32_t i = 0; i < resource->n; i++) { /* no branch: which ones rise cannot be guessed */
         const struct crossing *crossing = &resource->crossings[i];
         double at = level_on(fluid, l, crossing);
-        if (at < NEVER) {
-            fixed += crossing->load * at;
-            load += crossing->load;
-            if (at > highest) highest = at;
-        } else {
-            rising += crossing->load;
-        }
+        double rises = at >= NEVER;
+        double held = (at < DBL_MAX ? at : DBL_MAX) * (1.0 - rises);
+        load += crossing->load;
+        rising += crossing->load * rises;
+        fixed += crossing->load * held;
+        highest = highest > held ? highest : held;
     }
     bool fits = fixed <= resource->capacity * (1.0 + SAME);
     if (fits && rising <= 0.0) return NEVER;
-    double even = resource->capacity / (load + rising); /* it never fills below the even share */
+    double even = resource->capacity / load; /* it never fills below the even share */
     if (!fits) return fill_from(fluid, l, even);
     double level = fmax(even, (resource->capacity - fixed) / rising);
     return highest <= level * (1.0 + SAME) ? level : fill_from(fluid, l, level);
@@ -368,9 +368,9 @@ static void raise_group(struct fluid *fluid, int l, double level)
 
 static void settle_lowest(struct fluid *fluid)
 {
-    int l = fluid->levels.entries[0].id;
+    int l = idheap_first(&fluid->levels);
     const struct resource *resource = &fluid->resources[l];
-    double due = fluid->levels.entries[0].key * (1.0 + SAME);
+    double due = idheap_first_key(&fluid->levels) * (1.0 + SAME);
     double before = level_before(fluid, resource);
     double level = fill(fluid, l);
     double first = fmin(level, before);
@@ -594,7 +594,7 @@ double fluid_next_end_s(struct fluid *fluid)
 {
     solve(fluid);
     if (fluid->n_taken < fluid->n_ended) return fluid->now_s;
-    return fluid->ends.n > 0 ? fmax(fluid->ends.entries[0].key, fluid->now_s) : NEVER;
+    return fluid->ends.n > 0 ? fmax(idheap_first_key(&fluid->ends), fluid->now_s) : NEVER;
 }
 
 void fluid_advance(struct fluid *fluid, double time_s)
@@ -651,7 +651,7 @@ static void collect_ended(struct fluid *fluid)
     double until_s = fluid->now_s * (1.0 + FLUID_SAME);
     fluid->n_ended = 0;
     fluid->n_taken = 0;
-    while (fluid->ends.n > 0 && fluid->ends.entries[0].key <= until_s) {
+    while (fluid->ends.n > 0 && idheap_first_key(&fluid->ends) <= until_s) {
         int32_t id = idheap_pop(&fluid->ends);
         if (id < fluid->n_resources) {
             collect_group(fluid, id, until_s);
