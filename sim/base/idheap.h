@@ -10,7 +10,8 @@
 
 struct idheap_entry {
     double key;
-    uint64_t order; /* when it was set << 32 | id: ties leave in the order in which they were set */
+    uint32_t stamp; /* ties leave in the order in which their keys were set */
+    int32_t id;
 };
 
 struct idheap {
@@ -32,16 +33,6 @@ void idheap_remove(struct idheap *heap, int32_t id);
 
 /* idheap_pop — take out the id with the smallest key; the heap must not be empty. */
 int32_t idheap_pop(struct idheap *heap);
-
-/* idheap_first — the id with the smallest key; idheap_first_key its key. The heap must not be empty. */
-static inline int32_t idheap_first(const struct idheap *heap)
-{
-    return (int32_t)(uint32_t)heap->entries[0].order;
-}
-static inline double idheap_first_key(const struct idheap *heap)
-{
-    return heap->entries[0].key;
-}
 
 static inline bool idheap_has(const struct idheap *heap, int32_t id)
 {

@@ -368,9 +368,9 @@ static void raise_group(struct fluid *fluid, int l, double level)
 
 static void settle_lowest(struct fluid *fluid)
 {
-    int l = idheap_first(&fluid->levels);
+    int l = fluid->levels.entries[0].id;
     const struct resource *resource = &fluid->resources[l];
-    double due = idheap_first_key(&fluid->levels) * (1.0 + SAME);
+    double due = fluid->levels.entries[0].key * (1.0 + SAME);
     double before = level_before(fluid, resource);
     double level = fill(fluid, l);
     double first = fmin(level, before);
@@ -594,7 +594,7 @@ double fluid_next_end_s(struct fluid *fluid)
 {
     solve(fluid);
     if (fluid->n_taken < fluid->n_ended) return fluid->now_s;
-    return fluid->ends.n > 0 ? fmax(idheap_first_key(&fluid->ends), fluid->now_s) : NEVER;
+    return fluid->ends.n > 0 ? fmax(fluid->ends.entries[0].key, fluid->now_s) : NEVER;
 }
 
 void fluid_advance(struct fluid *fluid, double time_s)
@@ -651,7 +651,7 @@ static void collect_ended(struct fluid *fluid)
     double until_s = fluid->now_s * (1.0 + FLUID_SAME);
     fluid->n_ended = 0;
     fluid->n_taken = 0;
-    while (fluid->ends.n > 0 && idheap_first_key(&fluid->ends) <= until_s) {
+    while (fluid->ends.n > 0 && fluid->ends.entries[0].key <= until_s) {
         int32_t id = idheap_pop(&fluid->ends);
         if (id < fluid->n_resources) {
             collect_group(fluid, id, until_s);
