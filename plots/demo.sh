@@ -25,9 +25,11 @@ rm -f "$out"/*.png "$out"/*.dat "$out"/*.txt "$out"/*.csv
 "$dpsim" run --csv --list "$table" >"$out/predicted.csv"
 awk -v out="$out" -f plots/csv.awk -f plots/demo.awk "$table" "$out/predicted.csv" | tee "$out/table.txt"
 [ -s "$out/sources.txt" ] || exit 1
+[ "${DEMO_PLOT:-yes}" = no ] && exit 0
 while IFS='|' read -r k source; do
     gnuplot -e "points='$out/source-$k.dat'; source='$source'; output='$out/efficiency-$k.png'" plots/efficiency.gp
 done <"$out/sources.txt"
 gnuplot -e "out='$out'" plots/error.gp
+gnuplot -e "out='$out'" plots/scatter.gp
 echo
 ls "$out"/*.png
