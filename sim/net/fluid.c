@@ -166,24 +166,27 @@ static double fill_from(const struct fluid *fluid, int l, double level)
 }
 
 /* The level at which resource l fills when the others on it keep their present levels;
- * NEVER when it does not. */
-static double fill(const struct fluid *fluid, int l)
+ * NEVER when it does not. Its load is summed afresh on the way. */
+static double fill(struct fluid *fluid, int l)
 {
-    const struct resource *resource = &fluid->resources[l];
+    struct resource *resource = &fluid->resources[l];
     double fixed = 0.0;
     double load = 0.0;
     double rising = 0.0;
     double highest = 0.0;
     for (int32_t i = 0; i < resource->n; i++) { /* no branch: which ones rise cannot be guessed */
         const struct crossing *crossing = &resource->crossings[i];
-        double at = level_on(fluid, l, crossing);
-        double rises = at >= NEVER;
-        double held = (at < DBL_MAX ? at : DBL_MAX) * (1.0 - rises);
+        const struct mark *mark = &fluid->marks[crossing->activity];
+        int grouped = (mark->neck == l) & (mark->settled != fluid->solve);
+        double rises = grouped | (mark->level >= NEVER);
+        double held = (mark->level < DBL_MAX ? mark->level : DBL_MAX) * (1.0 - rises);
         load += crossing->load;
         rising += crossing->load * rises;
         fixed += crossing->load * held;
         highest = highest > held ? highest : held;
     }
+    resource->load = fixed;
+    resource->n_moves = 0;
     bool fits = fixed <= resource->capacity * (1.0 + SAME);
     if (fits && rising <= 0.0) return NEVER;
     double even = resource->capacity / load; /* it never fills below the even share */
@@ -219,22 +222,10 @@ static void sum_load(const struct fluid *fluid, struct resource *resource)
     }
 }
 
-/* Once no member is left the resource has no group. */
-static void set_group_end(struct fluid *fluid, int l)
+static void clear_group(struct fluid *fluid, int l)
 {
-    struct resource *resource = &fluid->resources[l];
-    double first_s = NEVER;
-    for (int32_t i = 0; i < resource->n; i++) {
-        int32_t id = resource->crossings[i].activity;
-        if (fluid->marks[id].neck == l) first_s = fmin(first_s, end_s(&fluid->activities[id]));
-    }
-    if (first_s < NEVER) {
-        idheap_set(&fluid->ends, l, first_s);
-        return;
-    }
     idheap_remove(&fluid->ends, l);
-    resource->level = NEVER;
-    sum_load(fluid, resource);
+    fluid->resources[l].level = NEVER;
 }
 
 /* Solving. */
@@ -295,24 +286,37 @@ static void freeze_one(struct fluid *fluid, int l, int32_t id, double level)
     await_others(fluid, id, l, less);
 }
 
+static void settle_one(struct fluid *fluid, int l, int32_t id, double level, bool as_before)
+{
+    struct mark *mark = &fluid->marks[id];
+    if (mark->settled == fluid->solve) return;
+    if (mark->neck == l && as_before) {
+        mark->settled = fluid->solve;
+    } else if (mark->neck == l || mark->level > level * (1.0 + SAME)) {
+        freeze_one(fluid, l, id, level);
+    }
+}
+
 /* Everything on l that would rise above this level freezes here. */
 static void freeze(struct fluid *fluid, int l, double level, bool as_before)
 {
     struct resource *resource = &fluid->resources[l];
-    double above = level * (1.0 + SAME);
+    double first_s = NEVER;
     for (int32_t i = 0; i < resource->n; i++) {
         int32_t id = resource->crossings[i].activity;
-        struct mark *mark = &fluid->marks[id];
-        if (mark->settled == fluid->solve) continue;
-        if (mark->neck == l && as_before) {
-            mark->settled = fluid->solve;
-        } else if (mark->neck == l || mark->level > above) {
-            freeze_one(fluid, l, id, level);
-        }
+        settle_one(fluid, l, id, level, as_before);
+        if (fluid->marks[id].neck != l) continue;
+        double until_s = end_s(&fluid->activities[id]);
+        first_s = first_s < until_s ? first_s : until_s;
     }
-    resource->level = level;
     resource->settled = fluid->solve;
-    set_group_end(fluid, l);
+    resource->level = level;
+    if (first_s < NEVER) {
+        idheap_set(&fluid->ends, l, first_s);
+    } else {
+        clear_group(fluid, l);
+        sum_load(fluid, resource);
+    }
 }
 
 static void loosen_one(struct fluid *fluid, int32_t id)
@@ -374,9 +378,9 @@ static void settle_lowest(struct fluid *fluid)
     double before = level_before(fluid, resource);
     double level = fill(fluid, l);
     double first = fmin(level, before);
-    if (level >= NEVER) { /* so it has no group */
+    if (level >= NEVER) { /* so it has no group, unless one was settled a moment ago */
         idheap_pop(&fluid->levels);
-        set_group_end(fluid, l);
+        if (resource->settled != fluid->solve) clear_group(fluid, l);
     } else if (first > due) {
         idheap_set(&fluid->levels, l, first);
     } else if (before < NEVER && level > before * (1.0 + SAME)) {
