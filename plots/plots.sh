@@ -36,7 +36,7 @@ gnuplot -e "predicted='$out/scaling.dat'; measured='$out/measured.dat'; unit='im
 sweep scenarios/resnet50-25gbe.json 1 8 16 32 64 128 256 >"$out/breakdown.csv"
 columns n_gpus iteration_s scaling_efficiency forward_s backward_s optimizer_s exposed_communication_s \
     straggler_s launch_s input_s bubble_s <"$out/breakdown.csv" |
-    awk '{ exposed = $7 - $8; bubble = $11 - $9 - $10
+    awk '{ exposed = $7; bubble = $11
            print $1, 1e3 * $2, $3, 1e3 * $4, 1e3 * $5, 1e3 * $6, 1e3 * exposed, 1e3 * $8, 1e3 * $9, 1e3 * $10,
                1e3 * (bubble > 0 ? bubble : 0) }' >"$out/breakdown.dat"
 gnuplot -e "shares='$out/breakdown.dat'; name='ResNet-50 on V100 over 25 Gb/s Ethernet'; \
