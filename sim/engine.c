@@ -85,5 +85,5 @@ static const struct expander bundles = {
 
 struct run *engine_run(const struct plan *plan, const struct scale *scale, struct arena *perm)
 {
-    return player_run(player_open(plan, scale, &bundles, perm));
+    return player_run(player_open(plan, scale, &bundles, 0, perm));
 }

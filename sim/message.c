@@ -66,7 +66,7 @@ struct group_sends {
     int first_lane, lanes_per_member, n_members, n_slots, window;
     struct counter *counters; /* [n_members * n_slots] */
     bool *joined;             /* [n_members] and over its launch; servers are always there */
-    double cap_Bps;           /* of every send */
+    int32_t first_port;       /* of the group; -1: channels have no limit */
     int64_t left;             /* sends of the present round that have not yet arrived */
     int lanes_left;           /* lanes not yet over */
 };
@@ -78,6 +78,7 @@ struct message {
     struct delay_line *lines;
     int n_lines, cap_lines;
     int32_t *resource_of; /* [topo links] -1 = unused, or never the first to fill (spare_links) */
+    int32_t *first_port;  /* [plan groups + 1] see find_port */
 };
 
 static struct message *state_of(const struct player *player)
@@ -104,6 +105,23 @@ static int find_line(struct player *player, double latency_s)
     return state->n_lines++;
 }
 
+static int block_of(const struct coll_req *req, int member)
+{
+    if (member < req->n_ranks) return member / req->ranks_per_node;
+    return (member - req->n_ranks) % (req->n_ranks / req->ranks_per_node);
+}
+
+/* The library's channels are a port of each node for what leaves it, and one of each member for what it
+ * sends inside (pattern.h): the nodes' come first. Its capacity is 1, a flow's load 1 / their rate. */
+static int32_t find_port(const struct player *player, const struct group_sends *group,
+                         struct coll_flow flow)
+{
+    const struct coll_req *req = &player->plan->colls[group->coll].req;
+    int block = block_of(req, flow.src);
+    bool leaves = block != block_of(req, flow.dst);
+    return group->first_port + (leaves ? block : req->n_ranks + flow.src);
+}
+
 static void find_way(struct player *player, struct lane *lane, int dst, int channel)
 {
     if (lane->way_dst == dst && lane->way_channel == channel) return;
@@ -113,7 +131,7 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     const struct topo *topo = player->plan->in->topo;
     int links[ROUTE_MAX];
     int n = place_route(group->place, (struct coll_flow){lane->member, dst}, channel, links);
-    struct load *loads = arena_new(player->perm, struct load, n + 1);
+    struct load *loads = arena_new(player->perm, struct load, n + 2);
     int n_loads = 0;
     for (int i = 0; i < n; i++) {
         int32_t resource = state->resource_of[links[i]];
@@ -123,6 +141,11 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     if (lane->member < group->place->n_ranks && player->plan->in->hbm_per_comm_B > 0.0) {
         int memory = player->plan->n_link_classes + group->place->ranks[lane->member];
         loads[n_loads++] = (struct load){memory, player->plan->in->hbm_per_comm_B};
+    }
+    if (group->first_port >= 0) {
+        double port_Bps = row->channel_cap_Bps * player->plan->in->library.n_channels;
+        int32_t port = find_port(player, group, (struct coll_flow){lane->member, dst});
+        loads[n_loads++] = (struct load){port, 1.0 / port_Bps};
     }
     double latency_s = topo_path_latency_s(topo, links, n) +
                        place_hop_latency_s(row, place_hop_kind(topo, links, n));
@@ -181,8 +204,7 @@ static void drain_next(struct player *player, int number)
     const struct group_sends *group = &state_of(player)->groups[lane->meeting];
     const struct coll_send *send = &lane->sends[lane->started++ % group->window];
     lane->draining = true;
-    double cap_Bps = group->cap_Bps;
-    if (send->size_B <= 0.0 || (lane->way.n_loads == 0 && isinf(cap_Bps))) {
+    if (send->size_B <= 0.0 || lane->way.n_loads == 0) {
         delay(player, find_line(player, 0.0), player->now_s,
               ~number); /* nothing to carry: at once */
         return;
@@ -190,7 +212,7 @@ static void drain_next(struct player *player, int number)
     fluid_add(player->fluid, (struct activity_spec){.loads = lane->way.loads,
                                                     .n_loads = lane->way.n_loads,
                                                     .work = send->size_B,
-                                                    .cap = cap_Bps,
+                                                    .cap = HUGE_VAL,
                                                     .weight = 1.0,
                                                     .tag = number});
 }
@@ -276,19 +298,6 @@ static void arrived(struct player *player, int number)
 
 /* ---- rounds ---- */
 
-/* Channels limit what a member can send; every send gets the share of the narrowest bundle. */
-static double find_cap(const struct plan *plan, const struct plan_coll *coll)
-{
-    double cap_Bps = HUGE_VAL;
-    for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
-        const struct plan_phase *phase = &plan->phases[p];
-        for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
-            cap_Bps = fmin(cap_Bps, plan->bundles[b].cap_Bps);
-        }
-    }
-    return cap_Bps;
-}
-
 static void open_lanes(struct player *player, int meeting, struct group_sends *group)
 {
     struct message *state = state_of(player);
@@ -351,7 +360,8 @@ static int member_of(const struct group_sends *group, int rank_class)
 
 static void open_group(struct player *player, int meeting)
 {
-    struct group_sends *group = &state_of(player)->groups[meeting];
+    struct message *state = state_of(player);
+    struct group_sends *group = &state->groups[meeting];
     const struct meeting *m = &player->meetings[meeting];
     const struct plan_group *class = &player->plan->groups[m->group];
     const struct plan_coll *coll = &player->plan->colls[m->coll];
@@ -359,7 +369,7 @@ static void open_group(struct player *player, int meeting)
     group->place = place_group(player->plan->in, class->comm, class->rep,
                                place_ordered(coll->req.kind), player->perm);
     group->seats = find_seats(player->plan, class, group->place, player->perm);
-    group->cap_Bps = find_cap(player->plan, coll);
+    group->first_port = isinf(coll->row->channel_cap_Bps) ? -1 : state->first_port[m->group];
     group->window = coll->req.rendezvous ? 1 : WINDOW;
     group->n_members = coll_members(coll->algo, &coll->req);
     group->lanes_per_member = coll->algo->n_lanes(&coll->req);
@@ -533,11 +543,34 @@ static void spare_links(const struct plan *plan, int32_t *resource_of, struct ar
     }
 }
 
+/* ---- set-up ---- */
+
+/* Ports of all groups, numbered from the plan's resources on. */
+static int32_t *number_ports(const struct plan *plan, struct arena *perm)
+{
+    const struct job *job = plan->in->job;
+    int32_t *first_port = arena_new(perm, int32_t, plan->n_groups + 1);
+    bool *limited = arena_new(perm, bool, plan->n_groups);
+    for (int c = 0; c < plan->n_colls; c++) {
+        const struct plan_coll *coll = &plan->colls[c];
+        limited[coll->group] |= coll->n_phases > 0 && !isinf(coll->row->channel_cap_Bps);
+    }
+    first_port[0] = plan->n_resources;
+    for (int g = 0; g < plan->n_groups; g++) {
+        int comm = plan->groups[g].comm;
+        int n = 2 * job_group_size(job, comm) + job->comms[comm].n_servers;
+        first_port[g + 1] = first_port[g] + (limited[g] ? n : 0);
+    }
+    return first_port;
+}
+
 struct run *engine_message(const struct plan *plan, struct arena *perm)
 {
     must(!plan->in->fold);
-    struct player *player = player_open(plan, &scale_none, &sends_expander, perm);
     struct message *state = arena_new(perm, struct message, 1);
+    state->first_port = number_ports(plan, perm);
+    int n_ports = state->first_port[plan->n_groups] - plan->n_resources;
+    struct player *player = player_open(plan, &scale_none, &sends_expander, n_ports, perm);
     int n_meetings = player->group_meeting[plan->n_groups];
     state->groups = arena_new(perm, struct group_sends, n_meetings);
     state->resource_of = arena_new(perm, int32_t, plan->in->topo->n_links);

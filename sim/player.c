@@ -123,21 +123,22 @@ static void open_meetings(struct player *player, struct arena *perm)
     }
 }
 
-static double *scaled_capacity(const struct plan *plan, const struct scale *scale,
+static double *scaled_capacity(const struct plan *plan, const struct scale *scale, int n_ports,
                                struct arena *perm)
 {
-    double *capacity = arena_new(perm, double, plan->n_resources + 1);
+    double *capacity = arena_new(perm, double, plan->n_resources + n_ports);
     for (int r = 0; r < plan->n_resources; r++) {
         bool is_link = r < plan->n_link_classes;
         double factor =
             is_link ? scale->tier[plan->in->topo->links[plan->rep_link[r]].tier] : scale->hbm;
         capacity[r] = plan->capacity[r] * factor;
     }
+    for (int p = 0; p < n_ports; p++) capacity[plan->n_resources + p] = 1.0;
     return capacity;
 }
 
 struct player *player_open(const struct plan *plan, const struct scale *scale,
-                           const struct expander *expander, struct arena *perm)
+                           const struct expander *expander, int n_ports, struct arena *perm)
 {
     struct player *player = arena_new(perm, struct player, 1);
     player->plan = plan;
@@ -147,7 +148,8 @@ struct player *player_open(const struct plan *plan, const struct scale *scale,
     player->expander = expander;
     player->first_free = -1;
     player->queue = evq_new(perm, 1024);
-    player->fluid = fluid_new(scaled_capacity(plan, scale, perm), plan->n_resources, perm);
+    player->fluid =
+        fluid_new(scaled_capacity(plan, scale, n_ports, perm), plan->n_resources + n_ports, perm);
     player->run = arena_new(perm, struct run, 1);
     player->run->busy_s = arena_new(perm, double, plan->n_resources + 1);
     player->run->bottleneck_s = arena_new(perm, double, plan->n_resources + 1);

@@ -65,9 +65,10 @@ struct player {
     int n_active, cap_active, first_free;
 };
 
-/* player_run — play to the end; the expander and its state must be set up by `prepare`. */
+/* player_open — everything at the start of time 0; n_ports more resources of capacity 1, after the
+ * plan's, are the expander's. player_run — play to the end; player->expansion must be set by then. */
 struct player *player_open(const struct plan *plan, const struct scale *scale,
-                           const struct expander *expander, struct arena *perm);
+                           const struct expander *expander, int n_ports, struct arena *perm);
 struct run *player_run(struct player *player);
 
 /* player_finish — the collective is over for all members of the meeting, now. */

@@ -121,6 +121,26 @@ static void synchronous_plans_take_the_same_in_all_fidelities(void **state)
     for_each_setting(check_synchronous, *state);
 }
 
+/* The library's channels together carry less than one card: each node has them as a port. */
+static void check_channels(const struct setting *at, struct arena scratch)
+{
+    bool some = node_counts[at->count] <= 3 || node_counts[at->count] == 8;
+    if (!is_synchronous(at) || !fabrics[at->fabric].full || !some) return;
+    struct inputs *in = inputs_of(at, &scratch);
+    for (int c = 0; c < in->library.n_choices; c++) in->library.choices[c].channel_cap_Bps = 2 * GB;
+    in->library.n_channels = 4;
+    struct three times = run_three(in, scratch);
+    bool same =
+        close_to(times.message_s, times.fluid_s) && close_to(times.estimate_s, times.fluid_s);
+    if (!same) say(at, times);
+    assert_true(same);
+}
+
+static void channels_limit_in_all_fidelities_alike(void **state)
+{
+    for_each_setting(check_channels, *state);
+}
+
 /* The estimate is the algorithm's closed form where the fabric is never in the way. */
 static void check_closed_form(const struct setting *at, struct arena scratch)
 {
@@ -364,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(synchronous_plans_take_the_same_in_all_fidelities),
+        cmocka_unit_test(channels_limit_in_all_fidelities_alike),
         cmocka_unit_test(estimate_is_the_closed_form_on_a_full_fabric),
         cmocka_unit_test(nothing_is_faster_than_the_cuts_allow),
         cmocka_unit_test(pipelined_plans_differ_by_less_than_a_chunk_per_hop),
