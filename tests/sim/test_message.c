@@ -50,21 +50,25 @@ static struct inputs *inputs_of(const struct setting *at, struct arena *perm)
 
 typedef void check(const struct setting *at, struct arena scratch);
 
-/* Every algorithm that fits, fabric, server and number of nodes. */
+/* The next of all combinations; false after the last. */
+static bool next_setting(struct setting *at)
+{
+    if (++at->count < N_COUNTS) return true;
+    at->count = 0;
+    if (++at->server < N_SERVERS) return true;
+    at->server = 0;
+    if (++at->fabric < N_FABRICS) return true;
+    at->fabric = 0;
+    return ++at->algo < coll_algos + n_coll_algos;
+}
+
 static void for_each_setting(check *one, struct arena *perm)
 {
-    struct setting at = {.size_B = 1e6};
-    for (at.algo = coll_algos; at.algo < coll_algos + n_coll_algos; at.algo++) {
-        for (at.fabric = 0; at.fabric < N_FABRICS; at.fabric++) {
-            for (at.server = 0; at.server < N_SERVERS; at.server++) {
-                for (at.count = 0; at.count < N_COUNTS; at.count++) {
-                    int n = ranks_of(&at);
-                    if (n > (at.algo->kind == COLL_SENDRECV ? 2 : MANY_RANKS)) continue;
-                    one(&at, *perm);
-                }
-            }
-        }
-    }
+    struct setting at = {.algo = coll_algos, .size_B = 1e6};
+    do {
+        int most = at.algo->kind == COLL_SENDRECV ? 2 : MANY_RANKS;
+        if (ranks_of(&at) <= most) one(&at, *perm);
+    } while (next_setting(&at));
 }
 
 static void say(const struct setting *at, struct three times)
