@@ -23,31 +23,31 @@ static int32_t append(struct idheap *heap)
 
 __extension__ typedef unsigned __int128 wide;
 
-/* Orders like (key, stamp): doubles that are not negative compare like their bits, and one number is
- * compared without a branch. */
+/* Doubles that are not negative compare like their bits, so one number orders by (key, when set) and
+ * is compared without a branch. */
 static wide rank_of(struct idheap_entry entry)
 {
     uint64_t bits;
     memcpy(&bits, &entry.key, sizeof bits);
-    return (wide)bits << 32 | entry.stamp;
+    return (wide)bits << 64 | entry.order;
 }
 
-static bool before(struct idheap_entry a, struct idheap_entry b)
+static int32_t before(const struct idheap_entry *entries, int32_t a, int32_t b)
 {
-    return rank_of(a) < rank_of(b);
+    return rank_of(entries[a]) < rank_of(entries[b]);
 }
 
 static void put(struct idheap *heap, int32_t at, struct idheap_entry entry)
 {
     heap->entries[at] = entry;
-    heap->place[entry.id] = at + 1;
+    heap->place[(uint32_t)entry.order] = at + 1;
 }
 
 static void rise(struct idheap *heap, int32_t hole, struct idheap_entry entry)
 {
     while (hole > 0) {
         int32_t parent = (hole - 1) / 4;
-        if (!before(entry, heap->entries[parent])) break;
+        if (rank_of(heap->entries[parent]) <= rank_of(entry)) break;
         put(heap, hole, heap->entries[parent]);
         hole = parent;
     }
@@ -56,16 +56,15 @@ static void rise(struct idheap *heap, int32_t hole, struct idheap_entry entry)
 
 static int32_t least_of_four(const struct idheap_entry *entries, int32_t child)
 {
-    int32_t low = child + before(entries[child + 1], entries[child]);
-    int32_t high = child + 2 + before(entries[child + 3], entries[child + 2]);
-    return before(entries[high], entries[low]) ? high : low;
+    int32_t low = child + before(entries, child + 1, child);
+    int32_t high = child + 2 + before(entries, child + 3, child + 2);
+    return before(entries, high, low) ? high : low;
 }
 
 static int32_t least_of_few(const struct idheap_entry *entries, int32_t child, int32_t end)
 {
     int32_t least = child;
-    for (int32_t c = child + 1; c < end; c++)
-        least = before(entries[c], entries[least]) ? c : least;
+    for (int32_t c = child + 1; c < end; c++) least = before(entries, c, least) ? c : least;
     return least;
 }
 
@@ -91,7 +90,7 @@ static void sink(struct idheap *heap, int32_t hole, struct idheap_entry entry)
 
 static void settle(struct idheap *heap, int32_t at, struct idheap_entry entry)
 {
-    if (at > 0 && before(entry, heap->entries[(at - 1) / 4])) {
+    if (at > 0 && rank_of(entry) < rank_of(heap->entries[(at - 1) / 4])) {
         rise(heap, at, entry);
     } else {
         sink(heap, at, entry);
@@ -103,7 +102,8 @@ void idheap_set(struct idheap *heap, int32_t id, double key)
     must(key >= 0.0);
     int32_t at = heap->place[id] > 0 ? heap->place[id] - 1 : append(heap);
     double plain = key + 0.0; /* -0 becomes 0 */
-    settle(heap, at, (struct idheap_entry){.key = plain, .stamp = heap->stamp++, .id = id});
+    uint64_t order = (uint64_t)heap->stamp++ << 32 | (uint32_t)id;
+    settle(heap, at, (struct idheap_entry){.order = order, .key = plain});
 }
 
 void idheap_remove(struct idheap *heap, int32_t id)
@@ -118,7 +118,7 @@ void idheap_remove(struct idheap *heap, int32_t id)
 int32_t idheap_pop(struct idheap *heap)
 {
     must(heap->n > 0);
-    int32_t id = heap->entries[0].id;
+    int32_t id = idheap_first(heap);
     idheap_remove(heap, id);
     return id;
 }

@@ -9,9 +9,8 @@
 #include <stdint.h>
 
 struct idheap_entry {
+    uint64_t order; /* when it was set << 32 | id: ties leave in the order in which they were set */
     double key;
-    uint32_t stamp; /* ties leave in the order in which their keys were set */
-    int32_t id;
 };
 
 struct idheap {
@@ -33,6 +32,16 @@ void idheap_remove(struct idheap *heap, int32_t id);
 
 /* idheap_pop — take out the id with the smallest key; the heap must not be empty. */
 int32_t idheap_pop(struct idheap *heap);
+
+/* idheap_first — the id with the smallest key; the heap must not be empty. */
+static inline int32_t idheap_first(const struct idheap *heap)
+{
+    return (int32_t)(uint32_t)heap->entries[0].order;
+}
+static inline double idheap_first_key(const struct idheap *heap)
+{
+    return heap->entries[0].key;
+}
 
 static inline bool idheap_has(const struct idheap *heap, int32_t id)
 {

@@ -8,9 +8,10 @@
  *   it fills lower than before, or for the first time   its activities that are not frozen below
  *                                                       freeze here: on their other resources there
  *                                                       is now more room (freeze)
- *   it fills higher than before                         its group becomes loose: on the other
- *                                                       resources of the group there is less room
- *                                                       (loosen)
+ *   it fills higher than before                         its group is tried at that level: on the other
+ *                                                       resources of the group there is less room,
+ *                                                       which is looked at only where they are full,
+ *                                                       waiting, or now overloaded (raise_group)
  *   as before                                           nothing
  *
  * The other resources join the heap, with a level that is not below the present one. A key in the
@@ -58,6 +59,9 @@ struct resource {
     int32_t n, room;
     uint32_t settled; /* the solve that settled it last */
     uint32_t raised;  /* the solve that raised its group last */
+    uint32_t filled;  /* the solve in which it was last filled: rising and n_rising hold since */
+    int32_t n_rising;
+    double rising;    /* load, per unit of level, of those that are free to rise here */
     uint16_t n_moves; /* of its load, since it was summed */
     bool touched;     /* stands in fluid->touched */
     bool tighter;     /* may fill lower than before */
@@ -174,21 +178,27 @@ static double fill(struct fluid *fluid, int l)
     double load = 0.0;
     double rising = 0.0;
     double highest = 0.0;
+    int32_t n_rising = 0;
     for (int32_t i = 0; i < resource->n; i++) { /* no branch: which ones rise cannot be guessed */
         const struct crossing *crossing = &resource->crossings[i];
         const struct mark *mark = &fluid->marks[crossing->activity];
         int grouped = (mark->neck == l) & (mark->settled != fluid->solve);
-        double rises = grouped | (mark->level >= NEVER);
+        int free = grouped | (mark->level >= NEVER);
+        double rises = free;
         double held = (mark->level < DBL_MAX ? mark->level : DBL_MAX) * (1.0 - rises);
+        n_rising += free;
         load += crossing->load;
         rising += crossing->load * rises;
         fixed += crossing->load * held;
         highest = highest > held ? highest : held;
     }
+    resource->filled = fluid->solve;
+    resource->rising = rising;
+    resource->n_rising = n_rising;
     resource->load = fixed;
     resource->n_moves = 0;
     bool fits = fixed <= resource->capacity * (1.0 + SAME);
-    if (fits && rising <= 0.0) return NEVER;
+    if (fits && n_rising == 0) return NEVER;
     double even = resource->capacity / load; /* it never fills below the even share */
     if (!fits) return fill_from(fluid, l, even);
     double level = fmax(even, (resource->capacity - fixed) / rising);
@@ -257,33 +267,39 @@ static void move_load(const struct fluid *fluid, struct resource *resource, doub
         resource->load += by;
     } else {
         sum_load(fluid, resource);
+        resource->filled = 0;
     }
 }
 
 /* The activity has less than it might have had: on its resources beside l there may be more room, at
  * levels above the present one. */
-static void await_others(struct fluid *fluid, int32_t id, int l, double less)
+static void await_others(struct fluid *fluid, int32_t id, int l, struct mark before)
 {
     const struct activity *activity = &fluid->activities[id];
+    double level = fluid->marks[id].level;
+    double more = before.level < NEVER ? level - before.level : level;
     for (int k = 0; k < activity->n_loads; k++) {
         int other = activity->loads[k].resource;
         if (other == l) continue;
         struct resource *resource = &fluid->resources[other];
-        move_load(fluid, resource, -less * activity->weight * activity->loads[k].n);
+        double load = activity->weight * activity->loads[k].n;
+        bool rose = other == before.neck || before.level >= NEVER;
+        resource->n_rising -= rose;
+        resource->rising -= rose ? load : 0.0;
+        move_load(fluid, resource, load * (rose ? level : more));
         if (resource->level >= NEVER || idheap_has(&fluid->levels, other)) continue;
-        double level = level_before(fluid, resource);
-        if (level < NEVER) idheap_set(&fluid->levels, other, level);
+        double due = level_before(fluid, resource);
+        if (due < NEVER) idheap_set(&fluid->levels, other, due);
     }
 }
 
 static void freeze_one(struct fluid *fluid, int l, int32_t id, double level)
 {
-    struct mark *mark = &fluid->marks[id];
-    double less = (mark->level < NEVER ? mark->level : 0.0) - level;
-    if (mark->neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
-    *mark = (struct mark){.level = level, .neck = l, .settled = fluid->solve};
+    struct mark before = fluid->marks[id];
+    if (before.neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
+    fluid->marks[id] = (struct mark){.level = level, .neck = l, .settled = fluid->solve};
     set_rate(fluid, id, level * fluid->activities[id].weight);
-    await_others(fluid, id, l, less);
+    await_others(fluid, id, l, before);
 }
 
 static void settle_one(struct fluid *fluid, int l, int32_t id, double level, bool as_before)
@@ -310,6 +326,7 @@ static void freeze(struct fluid *fluid, int l, double level, bool as_before)
         first_s = first_s < until_s ? first_s : until_s;
     }
     resource->settled = fluid->solve;
+    resource->filled = 0;
     resource->level = level;
     if (first_s < NEVER) {
         idheap_set(&fluid->ends, l, first_s);
@@ -358,7 +375,10 @@ static void raise_group(struct fluid *fluid, int l, double level)
         if (mark->neck != l || mark->settled == fluid->solve) continue;
         double before = mark->level;
         mark->level = level;
-        if (fluid->activities[id].ceiling <= level) loosen_one(fluid, id);
+        if (fluid->activities[id].ceiling <= level) {
+            loosen_one(fluid, id);
+            resource->filled = 0; /* one less is free to rise */
+        }
         n = gather(fluid, id, l, mark->level - before, n);
     }
     resource->level = level;
@@ -370,13 +390,24 @@ static void raise_group(struct fluid *fluid, int l, double level)
     }
 }
 
+/* A lower bound of the level at which the resource fills, from what moved since it was last filled;
+ * NEVER: nothing on it is free to rise. */
+static double fill_at_least(const struct fluid *fluid, const struct resource *resource)
+{
+    if (resource->filled != fluid->solve) return 0.0;
+    double left = resource->capacity - resource->load;
+    if (resource->n_rising == 0) return left >= -SAME * resource->capacity ? NEVER : 0.0;
+    return left > 0.0 ? left / resource->rising * (1.0 - SAME) : 0.0;
+}
+
 static void settle_lowest(struct fluid *fluid)
 {
-    int l = fluid->levels.entries[0].id;
+    int l = idheap_first(&fluid->levels);
     const struct resource *resource = &fluid->resources[l];
-    double due = fluid->levels.entries[0].key * (1.0 + SAME);
+    double due = idheap_first_key(&fluid->levels) * (1.0 + SAME);
     double before = level_before(fluid, resource);
-    double level = fill(fluid, l);
+    double level = fill_at_least(fluid, resource);
+    if (fmin(level, before) <= due) level = fill(fluid, l);
     double first = fmin(level, before);
     if (level >= NEVER) { /* so it has no group, unless one was settled a moment ago */
         idheap_pop(&fluid->levels);
@@ -410,7 +441,7 @@ static void number_solve(struct fluid *fluid)
 {
     if (++fluid->solve > 0) return;
     for (int l = 0; l < fluid->n_resources; l++)
-        fluid->resources[l].settled = fluid->resources[l].raised = 0;
+        fluid->resources[l].settled = fluid->resources[l].raised = fluid->resources[l].filled = 0;
     for (int32_t id = 0; id < fluid->n_ids; id++) fluid->marks[id].settled = 0;
     fluid->solve = 1;
 }
@@ -598,7 +629,7 @@ double fluid_next_end_s(struct fluid *fluid)
 {
     solve(fluid);
     if (fluid->n_taken < fluid->n_ended) return fluid->now_s;
-    return fluid->ends.n > 0 ? fmax(fluid->ends.entries[0].key, fluid->now_s) : NEVER;
+    return fluid->ends.n > 0 ? fmax(idheap_first_key(&fluid->ends), fluid->now_s) : NEVER;
 }
 
 void fluid_advance(struct fluid *fluid, double time_s)
@@ -655,7 +686,7 @@ static void collect_ended(struct fluid *fluid)
     double until_s = fluid->now_s * (1.0 + FLUID_SAME);
     fluid->n_ended = 0;
     fluid->n_taken = 0;
-    while (fluid->ends.n > 0 && fluid->ends.entries[0].key <= until_s) {
+    while (fluid->ends.n > 0 && idheap_first_key(&fluid->ends) <= until_s) {
         int32_t id = idheap_pop(&fluid->ends);
         if (id < fluid->n_resources) {
             collect_group(fluid, id, until_s);
