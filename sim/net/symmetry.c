@@ -21,7 +21,7 @@ struct arc {
 /* a slot of the table of (class, sum) pairs of one round */
 struct slot {
     uint64_t sum;
-    int32_t class, part;
+    int32_t part;  /* part_class tells the class */
     int32_t round; /* slots of earlier rounds are free */
 };
 
@@ -115,12 +115,12 @@ static int32_t find_part(struct refiner *r, int32_t class, uint64_t sum, uint64_
     for (;;) {
         struct slot *slot = &r->slots[at];
         if (slot->round != r->round) {
-            *slot = (struct slot){.sum = sum, .class = class, .part = *n_parts, .round = r->round};
+            *slot = (struct slot){.sum = sum, .part = *n_parts, .round = r->round};
             r->part_class[*n_parts] = class;
             r->part_size[*n_parts] = 0;
             return (*n_parts)++;
         }
-        if (slot->sum == sum && slot->class == class) return slot->part;
+        if (slot->sum == sum && r->part_class[slot->part] == class) return slot->part;
         at = (at + 1) & mask;
     }
 }
@@ -137,7 +137,9 @@ static uint64_t table_mask(int n)
 static int make_parts(struct refiner *r)
 {
     int n_parts = 0;
-    uint64_t mask = table_mask(2 * r->n_list);
+    /* at most a part for each in the list and for the rest of its class, and none is empty */
+    int most = r->n_list < r->n_vertices / 2 ? 2 * r->n_list : r->n_vertices;
+    uint64_t mask = table_mask(most);
     for (int i = 0; i < r->n_list; i++) {
         int32_t class = r->class_of[r->list[i]];
         if (r->touched_round[class] != r->round) {
@@ -223,7 +225,7 @@ static void allocate(struct refiner *r, struct arena *scratch)
     int n = r->n_vertices;
     r->sum = arena_new(scratch, uint64_t, n);
     r->class_sum = arena_new(scratch, uint64_t, n);
-    r->slots = arena_new(scratch, struct slot, (int64_t)table_mask(2 * n) + 1);
+    r->slots = arena_new(scratch, struct slot, (int64_t)table_mask(n) + 1);
     int32_t **arrays[] = {&r->size,    &r->touched,   &r->touched_round, &r->touch_round, &r->list,
                           &r->part_of, &r->old_class, &r->part_class,    &r->part_size};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
@@ -237,7 +239,7 @@ int symmetry_refine(const int64_t *seed, int n_vertices, const struct sym_edge *
     struct refiner r = {.n_vertices = n_vertices, .edges = edges, .n_edges = n_edges};
     r.class_of = class_of;
     allocate(&r, &scratch);
-    start_classes(&r, seed, table_mask(2 * n_vertices));
+    start_classes(&r, seed, table_mask(n_vertices));
     sum_all_edges(&r);
     int32_t *changed = arena_new(&scratch, int32_t, n_vertices);
     for (int v = 0; v < n_vertices; v++) r.list[v] = v;
