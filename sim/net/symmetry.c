@@ -133,12 +133,13 @@ static uint64_t table_mask(int n)
     return size - 1;
 }
 
-/* Put the vertices of the list in parts by (class, sum). What a class has beside them needs no look:
- * it has no edge to a renamed vertex, and those in the list have, so none of them is like it. */
+/* Put the vertices of the list in parts by (class, sum). What a class has beside them is its first part. */
 static int make_parts(struct refiner *r)
 {
     int n_parts = 0;
-    uint64_t mask = table_mask(r->n_list);
+    /* at most a part for each in the list and for the rest of its class, and none is empty */
+    int most = r->n_list < r->n_vertices / 2 ? 2 * r->n_list : r->n_vertices;
+    uint64_t mask = table_mask(most);
     for (int i = 0; i < r->n_list; i++) {
         int32_t class = r->class_of[r->list[i]];
         if (r->touched_round[class] != r->round) {
@@ -150,23 +151,25 @@ static int make_parts(struct refiner *r)
     for (int i = 0; i < r->n_list; i++) {
         int32_t v = r->list[i];
         int32_t class = r->class_of[v];
+        int32_t rest = r->size[class] - r->touched[class];
+        if (rest > 0) {
+            int32_t kept = find_part(r, class, r->class_sum[class], mask, &n_parts);
+            if (r->part_size[kept] == 0) r->part_size[kept] = rest;
+        }
         r->part_of[v] = find_part(r, class, r->sum[v], mask, &n_parts);
         r->part_size[r->part_of[v]]++;
     }
     return n_parts;
 }
 
-/* The members that nothing touched keep the number of their class; where all were touched, the first
- * part does. The others get new numbers, which replace part_class. */
+/* The first part of each class keeps its number, the others get new ones, which replace part_class. */
 static void name_parts(struct refiner *r, int n_parts)
 {
     for (int p = 0; p < n_parts; p++) {
         int32_t class = r->part_class[p];
-        bool is_first = r->touched_round[class] == r->round;
-        r->touched_round[class] = 0; /* looked at */
-        if (is_first && r->touched[class] == r->size[class]) continue;
-        r->size[class] -= r->part_size[p];
-        r->part_class[p] = r->n_classes++;
+        bool keeps = r->touched_round[class] == r->round;
+        r->touched_round[class] = 0; /* taken */
+        if (!keeps) r->part_class[p] = r->n_classes++;
         r->size[r->part_class[p]] = r->part_size[p];
     }
 }
@@ -178,6 +181,7 @@ static void rename_vertices(struct refiner *r)
     for (int i = 0; i < r->n_list; i++) {
         int32_t v = r->list[i];
         int32_t class = r->part_class[r->part_of[v]];
+        r->class_sum[class] = r->sum[v];
         if (class == r->class_of[v]) continue;
         r->old_class[v] = r->class_of[v];
         r->class_of[v] = class;
@@ -220,6 +224,7 @@ static void allocate(struct refiner *r, struct arena *scratch)
 {
     int n = r->n_vertices;
     r->sum = arena_new(scratch, uint64_t, n);
+    r->class_sum = arena_new(scratch, uint64_t, n);
     r->slots = arena_new(scratch, struct slot, (int64_t)table_mask(n) + 1);
     int32_t **arrays[] = {&r->size,    &r->touched,   &r->touched_round, &r->touch_round, &r->list,
                           &r->part_of, &r->old_class, &r->part_class,    &r->part_size};
