@@ -88,8 +88,8 @@ fuzzers: $(FUZZERS)
 
 C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c)))
 C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS))
-# lint is the same in every build
-SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint),$(SUITES)),$(wildcard tests/$s/test_*.sh))
+# lint and the docs are the same in every build
+SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint docs),$(SUITES)),$(wildcard tests/$s/test_*.sh))
 suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim)
 
 run-suites:
@@ -131,6 +131,7 @@ plots demo: all
 	@$(call need,$(FOR_PLOTS))
 	@DPSIM=./dpsim plots/$@.sh
 docs: all
+	@$(call need,$(FOR_PLOTS))
 	@DPSIM=./dpsim docs/docs.sh
 deps:
 	@$(call need,$(sort $(FOR_LINT) $(FOR_FUZZ) $(FOR_PLOTS)))
