@@ -45,8 +45,10 @@ static int obey(int argc, char **argv, struct arena *perm)
     return functions[options.command](&options, perm);
 }
 
-/* The arena is not closed: the program ends here and the system takes everything back at once. */
 int main(int argc, char **argv)
 {
-    return obey(argc, argv, arena_open(RESERVE_B));
+    struct arena *perm = arena_open(RESERVE_B);
+    int status = obey(argc, argv, perm);
+    arena_close(perm);
+    return status;
 }

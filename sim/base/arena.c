@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define ALIGN_B ((size_t)16)
 
@@ -15,30 +16,51 @@
 #define ARENA_REDZONE_B 0
 #endif
 
-/* The highest top that any copy of the arena had, kept past `end`, where all copies find it: as far
- * as there may be red zones. */
-static char **highest_top(const struct arena *arena)
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+/* Red zones lie wherever a scratch copy has been, and mappings to come may get the same addresses.
+ * Writing the shadow of a whole reservation takes seconds; a page of shadow that is dropped reads as
+ * zero, which is "unpoisoned", at no cost. */
+static void unpoison(char *base, char *end)
 {
-    return (char **)(void *)arena->end;
+    size_t scale, offset;
+    __asan_get_shadow_mapping(&scale, &offset);
+    uintptr_t covered_B = (uintptr_t)sysconf(_SC_PAGESIZE) << scale; /* by a page of shadow */
+    uintptr_t first = ((uintptr_t)base + covered_B - 1) / covered_B * covered_B;
+    uintptr_t last = (uintptr_t)end / covered_B * covered_B;
+    if (first >= last) {
+        ASAN_UNPOISON_MEMORY_REGION(base, (size_t)(end - base));
+        return;
+    }
+    ASAN_UNPOISON_MEMORY_REGION(base, first - (uintptr_t)base);
+    ASAN_UNPOISON_MEMORY_REGION(end - ((uintptr_t)end - last), (uintptr_t)end - last);
+    int dropped =
+        madvise((void *)((first >> scale) + offset), (last - first) >> scale, MADV_DONTNEED);
+    must(dropped == 0);
 }
+#else
+static void unpoison(const char *base, const char *end)
+{
+    (void)base;
+    (void)end;
+}
+#endif
 
 struct arena *arena_open(size_t reserve_B)
 {
     struct arena *arena = mmap(NULL, reserve_B, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED) die("no address space for %zu bytes of memory", reserve_B);
-    must(sizeof *arena <= ALIGN_B && reserve_B >= 2 * ALIGN_B && reserve_B % ALIGN_B == 0);
+    must(sizeof *arena <= ALIGN_B && reserve_B >= ALIGN_B && reserve_B % ALIGN_B == 0);
     arena->at = (char *)arena + ALIGN_B;
-    arena->end = (char *)arena + reserve_B - ALIGN_B;
+    arena->end = (char *)arena + reserve_B;
     return arena;
 }
 
 void arena_close(struct arena *arena)
 {
     char *base = (char *)arena;
-    char *end = arena->end + ALIGN_B;
-    char *top = *highest_top(arena);
-    if (top) ASAN_UNPOISON_MEMORY_REGION(base, (size_t)(top - base));
+    char *end = arena->end;
+    unpoison(base, end);
     munmap(base, (size_t)(end - base));
 }
 
@@ -59,7 +81,6 @@ void *arena_alloc(struct arena *arena, int64_t n, size_t size_B)
     memset(at, 0, used_B);
     ASAN_POISON_MEMORY_REGION(at + used_B, step_B - used_B);
     arena->at = at + step_B;
-    if (ARENA_REDZONE_B > 0 && arena->at > *highest_top(arena)) *highest_top(arena) = arena->at;
     return at;
 }
 

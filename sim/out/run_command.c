@@ -238,7 +238,7 @@ static bool run_all(const struct requests *all, const struct options *options, s
 int run_command(const struct options *options, struct arena *perm)
 {
     struct diag diag = {.perm = perm};
-    struct arena *work = arena_open(RESERVE_B); /* as main's, left to the end of the program */
+    struct arena *work = arena_open(RESERVE_B);
     struct requests all = gather(options, perm, &diag);
     struct page page;
     page_open(&page, options, all.n, perm);
@@ -250,5 +250,6 @@ int run_command(const struct options *options, struct arena *perm)
     else
         page_drop(&page);
     diag_print(&diag, stderr);
+    arena_close(work);
     return fine ? EXIT_FINE : EXIT_INPUT;
 }

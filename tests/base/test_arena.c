@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <sanitizer/asan_interface.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,18 +81,46 @@ static void the_last_bytes_can_be_used_and_no_more(void **state)
     arena_close(small);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+static const bool checked = true;
+static bool poisoned(const char *at)
+{
+    return __asan_address_is_poisoned(at);
+}
+#else
+static const bool checked = false;
+static bool poisoned(const char *at)
+{
+    (void)at;
+    return false;
+}
+#endif
+
 /* Without a red zone an overrun inside one mapping is silent. */
 static void an_overrun_is_seen_by_the_address_sanitizer(void **state)
 {
     struct arena *perm = *state;
-    char *bytes = arena_new(perm, char, 20);
-    char *next = arena_new(perm, char, 20);
-    assert_true(next >= bytes + 20);
-#ifdef __SANITIZE_ADDRESS__
-    assert_false(__asan_address_is_poisoned(bytes + 19));
-    for (int i = 20; i < 36; i++) assert_true(__asan_address_is_poisoned(bytes + i));
-    assert_true(next >= bytes + 36);
-#endif
+    const char *bytes = arena_new(perm, char, 20);
+    const char *next = arena_new(perm, char, 20);
+    assert_false(poisoned(bytes + 19));
+    for (int i = 20; i < 36; i++) assert_int_equal(poisoned(bytes + i), checked);
+    assert_true(next >= bytes + (checked ? 36 : 20));
+}
+
+/* What is mapped later may get the same addresses. Red zones stand at both ends and, left by a scratch
+ * copy that began halfway, in the middle. */
+static void a_closed_arena_leaves_no_red_zone(void **state)
+{
+    (void)state;
+    const size_t reserve_B = (size_t)1 << 30;
+    struct arena *closed = arena_open(reserve_B);
+    struct arena upper = {closed->at + reserve_B / 2, closed->end};
+    struct arena last = {closed->end - 64, closed->end};
+    const char *zones[] = {arena_new(closed, char, 1) + 1, arena_new(&upper, char, 1) + 1,
+                           arena_new(&last, char, 1) + 1};
+    for (int i = 0; i < 3; i++) assert_int_equal(poisoned(zones[i]), checked);
+    arena_close(closed);
+    for (int i = 0; i < 3; i++) assert_false(poisoned(zones[i]));
 }
 
 int main(void)
@@ -104,6 +133,7 @@ int main(void)
         cmocka_unit_test(a_full_arena_or_an_overflow_ends_the_program_with_2),
         cmocka_unit_test(the_last_bytes_can_be_used_and_no_more),
         cmocka_unit_test(an_overrun_is_seen_by_the_address_sanitizer),
+        cmocka_unit_test(a_closed_arena_leaves_no_red_zone),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
