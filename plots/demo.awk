@@ -63,6 +63,9 @@ function summarise(which, label,    i, count, compared, errors, points, worst, s
         compared ? sprintf("%.1f", median(points, compared)) : "-", 100 * inside / count
 }
 
+# five digits, but never an exponent
+function rate(x) { return sprintf(x < 1e4 ? "%.5g" : "%.0f", x) }
+
 function print_rows(    i, width, last) {
     for (i = 1; i <= n; i++) if (length(series[i]) > width) width = length(series[i])
     for (i = 1; i <= n; i++) {
@@ -70,7 +73,7 @@ function print_rows(    i, width, last) {
             printf "%s%s\n%-" width "s %5s %10s %10s %7s %8s %8s\n", (i > 1 ? "\n" : ""), source[i], "series", "GPUs",
                 "predicted", "measured", "error", "pred.eff", "meas.eff"
         last = source[i]
-        printf "%-" width "s %5d %10.5g %10.5g %7s %7.1f%% %7.1f%%\n", series[i], gpus[i], predicted[i], measured[i],
+        printf "%-" width "s %5d %10s %10s %7s %7.1f%% %7.1f%%\n", series[i], gpus[i], rate(predicted[i]), rate(measured[i]),
             given[i] ? "given" : sprintf("%+.1f%%", 100 * (predicted[i] / measured[i] - 1)),
             100 * efficiency(predicted, i), 100 * efficiency(measured, i)
     }
@@ -95,10 +98,12 @@ function write_points(which, file,    s, i, g, next_g) {
     }
     close(file)
 }
-function write_point(i, file,    e) {
+# The smallest run is what the others are compared with: its efficiency is one, without doubt.
+function write_point(i, file,    e, doubt) {
     e = 100 * efficiency(predicted, i)
+    doubt = gpus[i] > gpus[base[of[i]]]
     printf "%d %.9g %.9g %d %.9g %.9g %.9g %.9g %.9g\n", gpus[i], measured[i], predicted[i], given[i],
-        100 * efficiency(measured, i), e, e * low[i] / predicted[i], e * high[i] / predicted[i],
+        100 * efficiency(measured, i), e, doubt ? e * low[i] / predicted[i] : e, doubt ? e * high[i] / predicted[i] : e,
         100 * (predicted[i] / measured[i] - 1) > file
 }
 

@@ -22,7 +22,7 @@ out=${DEMO_OUT:-build/demo}
 mkdir -p "$out"
 rm -f "$out"/*.png "$out"/*.dat "$out"/*.txt "$out"/*.csv
 
-"$dpsim" run --csv --list "$table" >"$out/predicted.csv"
+DPSIM=$dpsim plots/predict.sh "$table" "$out" >"$out/predicted.csv"
 awk -v out="$out" -f plots/csv.awk -f plots/demo.awk "$table" "$out/predicted.csv" | tee "$out/table.txt"
 [ -s "$out/sources.txt" ] || exit 1
 [ "${DEMO_PLOT:-yes}" = no ] && exit 0
@@ -30,6 +30,6 @@ while IFS='|' read -r k source; do
     gnuplot -e "points='$out/source-$k.dat'; source='$source'; output='$out/efficiency-$k.png'" plots/efficiency.gp
 done <"$out/sources.txt"
 gnuplot -e "out='$out'" plots/error.gp
-gnuplot -e "out='$out'" plots/scatter.gp
+gnuplot -e "out='$out'; output='$out/efficiency.png'" plots/scatter.gp
 echo
 ls "$out"/*.png
