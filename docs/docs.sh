@@ -12,33 +12,12 @@ out=build/docs
 mkdir -p "$out"
 rm -f "$out"/*.*
 
-# quote NAME COMMAND... — block NAME: a command as a user types it, and what it prints
-quote() {
-    name=$1
-    shift
-    { echo '```'; echo "\$ ./dpsim $*"; "$dpsim" "$@"; echo '```'; } >"$out/$name.block"
-}
-
-# measure ARGUMENT... — the line of figures of one collective on an example cluster, and its algorithm
+# measure ARGUMENT... — time and bandwidths of one collective
 measure() {
     "$dpsim" collective "$@" | awk '!/^#/ { printf "time %9.3f ms   algbw %5.2f GB/s   busbw %5.2f GB/s\n", $6 / 1e3, $7, $8 }'
 }
 
-# predict — the published runs as CSV, in the order of the table; two processes take turns
-predict() {
-    for turn in 0 1; do
-        awk -v turn=$turn 'NR == 1 || NR % 2 == turn' $table >"$out/table.$turn"
-    done
-    "$dpsim" run --csv --list "$out/table.0" >"$out/predicted.0" &
-    other=$!
-    "$dpsim" run --csv --list "$out/table.1" >"$out/predicted.1"
-    wait $other
-    head -1 "$out/predicted.0"
-    sed 1d "$out/predicted.0" >"$out/rows.0"
-    sed 1d "$out/predicted.1" | paste -d '\n' "$out/rows.0" - | sed '/^$/d'
-}
-
-predict >"$out/predicted.csv"
+DPSIM=$dpsim plots/predict.sh $table "$out" >"$out/predicted.csv"
 awk -v out="$out" -f plots/csv.awk -f plots/demo.awk $table "$out/predicted.csv" >"$out/demo.txt"
 
 {
@@ -111,5 +90,5 @@ for kept in README.md docs/scenario.md docs/validation.md docs/model.md; do
         cat "$fresh" >"$kept"
     fi
 done
-[ "${1:-}" = --check ] || gnuplot -e "out='$out'; output='docs/efficiency.png'" docs/efficiency.gp
+[ "${1:-}" = --check ] || gnuplot -e "out='$out'; output='docs/efficiency.png'" plots/scatter.gp
 exit $status
