@@ -21,7 +21,7 @@ endif
 
 # Lowest first. A suite of a floor links its own archive and those below, so what is broken above
 # does not keep it from running. Floor "sim" is the top of sim/; its suites are in tests/sim.
-FLOORS = base net collectives workload sim io out
+FLOORS = base net collectives workload sim io study out
 SUITES = $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.[cs]* tests/fuzz/fuzz_*.c))))
 OUT   := $(BUILD_DIR)/$(BUILD)
 

@@ -29,6 +29,19 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "and protocol that the library takes and the least time that the links allow.\n"
                   "Sizes are bytes (8), nccl-tests' short forms (8M = 8 MiB) or text with a unit "
                   "(1GiB).\n"},
+    [COMMAND_CHECK] =
+        {.name = "check",
+         .operands = "",
+         .summary = "score a table of published measurements: predicted against measured",
+         .about = "The table is CSV with a header row, of collectives (collective, gpu_key, "
+                  "size_bytes,\n"
+                  "time_us ...) or of training steps (model, gpu_key, iter_time_s ...). Each row "
+                  "is mapped "
+                  "to a\n"
+                  "cluster by its key columns and the rules in rows/ beside the profiles; what "
+                  "cannot be "
+                  "mapped\n"
+                  "is counted with its reason. The error is predicted / measured - 1, of times.\n"},
     [COMMAND_TOPO] = {.name = "topo",
                       .operands = "SCENARIO",
                       .min_operands = 1,
@@ -65,13 +78,14 @@ const struct command_row command_rows[N_COMMANDS] = {
 #define REPEATED(member) offsetof(struct options, member), OPTION_REPEATED
 
 const struct option_row option_rows[] = {
-    {"--json", NULL, FLAG(json), FOR_LOADERS, NULL, NULL, "print JSON"},
+    {"--json", NULL, FLAG(json), FOR_LOADERS | FOR(COMMAND_CHECK), NULL, NULL, "print JSON"},
     {"--csv", NULL, FLAG(csv), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "print CSV with a header row"},
     {"--set", NULL, REPEATED(sets), FOR_LOADERS, "/POINTER=VALUE", NULL,
      "change the scenario before it is loaded; may be repeated"},
-    {"--fidelity", NULL, TEXT(fidelity), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), "NAME",
-     "estimate|fluid|message", "estimate, fluid (default) or message"},
+    {"--fidelity", NULL, TEXT(fidelity),
+     FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_CHECK), "NAME",
+     "estimate|fluid|message", "estimate (default of check), fluid (default) or message"},
     {"--explain", NULL, FLAG(explain), FOR(COMMAND_RUN), NULL, NULL,
      "list every value used and which ones are defaults"},
     {"--trace", NULL, TEXT(trace), FOR(COMMAND_RUN), "FILE", NULL,
@@ -88,6 +102,11 @@ const struct option_row option_rows[] = {
      "force an algorithm (ring, tree, ...)"},
     {"--protocol", NULL, TEXT(protocol), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
      "force a protocol (Simple, LL, LL128, ...)"},
+    {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL, "the table; needed"},
+    {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK), "FILE", NULL,
+     "write its rows with predicted and error appended (CSV)"},
+    {"--report", NULL, TEXT(report), FOR(COMMAND_CHECK), "FILE", NULL,
+     "write all scores as Markdown"},
     {"--dot", NULL, TEXT(dot), FOR(COMMAND_TOPO), "FILE", NULL,
      "draw the network for Graphviz (- = standard output)"},
     {"--markdown", NULL, FLAG(markdown), FOR(COMMAND_SCHEMA), NULL, NULL,

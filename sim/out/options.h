@@ -12,6 +12,7 @@
 enum command {
     COMMAND_RUN,
     COMMAND_COLLECTIVE,
+    COMMAND_CHECK,
     COMMAND_TOPO,
     COMMAND_SCHEMA,
     COMMAND_MODELS,
@@ -35,6 +36,7 @@ struct options {
     bool json, csv, explain, markdown, help, version;
     const char *trace, *fidelity, *list, *dot;
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
+    const char *table, *out, *report;
 };
 
 struct command_row {

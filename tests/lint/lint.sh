@@ -12,7 +12,7 @@ sources() { find sim -name '*.[ch]' | sort; }
 headers() { find sim tests -name '*.h' | sort; }
 
 # lowest first; the top of sim/ is the floor "engine", sim/main.c stands above all
-FLOORS="base net collectives workload engine io out main"
+FLOORS="base net collectives workload engine io study out main"
 floors() {
     sources | xargs -r awk -v floors="$FLOORS" '
         BEGIN { for (n = split(floors, name, " "); n > 0; n--) height[name[n]] = n }

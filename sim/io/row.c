@@ -1,0 +1,627 @@
+#include "io/row.h"
+
+#include "base/must.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+enum { MAX_MEMBERS = 64, MAX_PATTERN = 512 };
+
+static const double US = 1e-6, GB = 1e9, LARGEST = 1e18;
+/* Bandwidth is printed to four digits of size / time; a wrong unit is off by a factor of 8 or more. */
+static const double DISAGREES = 2;
+static const double SMALL_CARD_GBPS = 100; /* cards slower than this per GPU are shared ones */
+
+/* clang-format off */
+static const char *const coll_keys[] = {
+    "collective", "gpu_key", "intra_key", "nic_key", "fabric_key", "gpus_per_node", "nodes", "nics_per_node",
+    "nic_gbps", "library", "lib_version", "algo", "proto", NULL};
+static const char *const coll_others[] = {"id", "size_bytes", "time_us", NULL};
+static const char *const coll_counts[] = {"gpus_per_node", "nodes", "nics_per_node", NULL};
+static const char *const coll_reals[] = {"nic_gbps", "size_bytes", "time_us", NULL};
+static const char *const train_keys[] = {
+    "model", "seq_len", "gpu_key", "intra_key", "nic_key", "nic_gbps_per_gpu", "gpus", "gpus_per_node", "nodes",
+    "framework", "precision_key", "global_batch", "micro_batch", "grad_accum", "tp", "pp", "cp", "ep", "zero_stage",
+    "recompute", "shard_group", "sync_key", "tune_key", NULL};
+static const char *const train_others[] = {"source", "iter_time_s", "throughput", "throughput_unit", NULL};
+static const char *const train_counts[] = {"seq_len", "gpus", "gpus_per_node", "nodes", "grad_accum", "tp", "pp", NULL};
+static const char *const train_reals[] = {"nic_gbps_per_gpu", "global_batch", "micro_batch", "iter_time_s", "throughput", NULL};
+/* clang-format on */
+
+const struct row_form row_forms[N_ROW_FORMS] = {
+    {"collectives", "id", coll_keys, coll_others, coll_counts, coll_reals, true},
+    {"training", "source", train_keys, train_others, train_counts, train_reals, false},
+};
+
+const char *row_cell(const struct row_reader *reader, int row, const char *column)
+{
+    return table_cell(reader->table, row, table_column(reader->table, column));
+}
+
+double row_number(const struct row_reader *reader, int row, const char *column)
+{
+    const char *end;
+    double value = 0;
+    return unit_number(row_cell(reader, row, column), &end, &value) ? value : 0;
+}
+
+/* --- what follows from several columns; 0 = cannot be told -------------------------------------- */
+
+static double gpus_of_nodes(const struct row_reader *reader, int row)
+{
+    return row_number(reader, row, "gpus_per_node") * row_number(reader, row, "nodes");
+}
+
+/* accumulation — as stated, else what the batches say, else 1. */
+static double accumulation(const struct row_reader *reader, int row)
+{
+    double stated = row_number(reader, row, "grad_accum");
+    if (stated > 0) return stated;
+    double at_once = row_number(reader, row, "micro_batch") * row_number(reader, row, "gpus");
+    double global = row_number(reader, row, "global_batch");
+    return at_once > 0 && global > at_once ? nearbyint(global / at_once) : 1;
+}
+
+static double samples(const struct row_reader *reader, int row)
+{
+    double micro = row_number(reader, row, "micro_batch");
+    double gpus = row_number(reader, row, "gpus");
+    if (micro > 0 || gpus <= 0) return micro;
+    return row_number(reader, row, "global_batch") / (gpus * accumulation(reader, row));
+}
+
+/* A rate per GPU of at least 100 Gb/s is a card for each GPU. Less is a card shared by several: then
+ * as many cards of up to 100 Gb/s as make the server's whole rate. */
+static double nics(const struct row_reader *reader, int row)
+{
+    double each = row_number(reader, row, "nic_gbps_per_gpu");
+    double gpus = row_number(reader, row, "gpus_per_node");
+    return each >= SMALL_CARD_GBPS ? gpus : ceil(each * gpus / SMALL_CARD_GBPS);
+}
+
+static double nic_gbps(const struct row_reader *reader, int row)
+{
+    double cards = nics(reader, row);
+    if (cards <= 0) return 0;
+    return row_number(reader, row, "nic_gbps_per_gpu") * row_number(reader, row, "gpus_per_node") /
+           cards;
+}
+
+static const struct {
+    const char *name;
+    bool collective;
+    double (*value)(const struct row_reader *reader, int row);
+    const char *lacks; /* the column to name when it cannot be told */
+} derived[] = {
+    {"gpus", true, gpus_of_nodes, "gpus_per_node"},
+    {"accumulation", false, accumulation, "grad_accum"},
+    {"samples", false, samples, "micro_batch"},
+    {"nics", false, nics, "nic_gbps_per_gpu"},
+    {"nic_gbps", false, nic_gbps, "nic_gbps_per_gpu"},
+};
+enum { N_DERIVED = sizeof derived / sizeof derived[0] };
+
+static int find_derived(const struct row_reader *reader, const char *name)
+{
+    for (int i = 0; i < N_DERIVED; i++) {
+        if (derived[i].collective == reader->form->collective && !strcmp(derived[i].name, name))
+            return i;
+    }
+    return -1;
+}
+
+static bool is_key(const struct row_form *form, const char *name)
+{
+    int i = 0;
+    while (form->keys[i] && strcmp(form->keys[i], name) != 0) i++;
+    return form->keys[i] != NULL;
+}
+
+/* --- rules are checked when they are read ------------------------------------------------------- */
+
+struct checker {
+    const struct row_form *form;
+    const struct json *json;
+    struct arena *perm;
+    struct diag *diag;
+};
+
+static void wrong(const struct checker *check, const struct json_node *node, const char *wanted)
+{
+    diag_error(check->diag, json_place(check->json, node, check->perm), "is %s (wanted %s)",
+               json_kind_name(json_kind(node)), wanted);
+}
+
+static bool member_is(const struct checker *check, const struct json_node *object, const char *key,
+                      enum json_kind kind)
+{
+    const struct json_node *node = json_get(object, key);
+    if (node && json_kind(node) == kind) return true;
+    if (node) {
+        wrong(check, node, json_kind_name(kind));
+    } else {
+        diag_error(check->diag, json_place(check->json, object, check->perm),
+                   "missing key \"%s\" (%s)", key, json_kind_name(kind));
+    }
+    return false;
+}
+
+static int find_kind(const char *name)
+{
+    int k = 0;
+    while (k < N_COLL_KINDS && strcmp(coll_kind_names[k], name) != 0) k++;
+    return k < N_COLL_KINDS ? k : -1;
+}
+
+static void check_when(const struct checker *check, const struct json_node *when)
+{
+    if (!when || json_kind(when) == JSON_TEXT) return;
+    if (json_kind(when) != JSON_OBJECT) {
+        wrong(check, when, "a pattern or an object of patterns");
+        return;
+    }
+    for (int i = 0; i < json_size(when); i++) {
+        const struct json_node *pattern = json_at(when, i);
+        if (json_kind(pattern) != JSON_TEXT) wrong(check, pattern, "a pattern");
+        if (is_key(check->form, json_key(pattern))) continue;
+        diag_error(check->diag, json_key_place(check->json, pattern, check->perm),
+                   "is no key column of %s", check->form->name);
+    }
+}
+
+static void check_ask(const struct checker *check, const struct json_node *ask)
+{
+    const struct json_node *kind = ask ? json_get(ask, "collective") : NULL;
+    for (int i = 0; ask && i < json_size(ask); i++) {
+        if (json_kind(json_at(ask, i)) != JSON_TEXT) wrong(check, json_at(ask, i), "a name");
+    }
+    if (!kind || json_kind(kind) != JSON_TEXT || find_kind(json_text(kind)) >= 0) return;
+    diag_error(check->diag, json_place(check->json, kind, check->perm), "unknown collective \"%s\"",
+               json_text(kind));
+}
+
+static void check_rule(const struct checker *check, const struct json_node *rule)
+{
+    static const char *const known[] = {"when", "set", "ask", "reject", "$comment"};
+    static const enum json_kind kinds[] = {JSON_NULL, JSON_OBJECT, JSON_OBJECT, JSON_TEXT,
+                                           JSON_TEXT};
+    if (json_kind(rule) != JSON_OBJECT) {
+        wrong(check, rule, "a rule: an object");
+        return;
+    }
+    for (int i = 0; i < json_size(rule); i++) {
+        const struct json_node *member = json_at(rule, i);
+        int k = 0;
+        while (k < 5 && strcmp(known[k], json_key(member)) != 0) k++;
+        if (k == 5) {
+            diag_error(check->diag, json_key_place(check->json, member, check->perm),
+                       "unknown key (when, set, ask, reject or $comment)");
+        } else if (k > 0 && json_kind(member) != kinds[k]) {
+            wrong(check, member, json_kind_name(kinds[k]));
+            return;
+        }
+    }
+    check_when(check, json_get(rule, "when"));
+    check_ask(check, json_get(rule, "ask"));
+}
+
+static void check_part(const struct checker *check, const struct json_node *part)
+{
+    if (json_kind(part) != JSON_OBJECT) {
+        wrong(check, part, "an object with of, lacks and rules");
+        return;
+    }
+    if (member_is(check, part, "of", JSON_TEXT) &&
+        !is_key(check->form, json_text(json_get(part, "of")))) {
+        diag_error(check->diag, json_place(check->json, json_get(part, "of"), check->perm),
+                   "is no key column of %s", check->form->name);
+    }
+    member_is(check, part, "lacks", JSON_TEXT);
+    if (!member_is(check, part, "rules", JSON_LIST)) return;
+    const struct json_node *rules = json_get(part, "rules");
+    for (int i = 0; i < json_size(rules); i++) check_rule(check, json_at(rules, i));
+}
+
+static const struct json *read_rules(const struct row_reader *reader, struct arena *perm,
+                                     struct diag *diag)
+{
+    const char *dir = reader->options->profile_dir ? reader->options->profile_dir : "scenarios";
+    const char *file = arena_text(perm, "%s/rows/%s.json", dir, reader->form->name);
+    const struct json *json = json_read_file(file, perm, diag);
+    if (!json) return NULL;
+    struct checker check = {reader->form, json, perm, diag};
+    const struct json_node *root = json_root(json);
+    if (json_kind(root) != JSON_OBJECT) {
+        wrong(&check, root, "an object with scenario and parts");
+        return NULL;
+    }
+    member_is(&check, root, "scenario", JSON_OBJECT);
+    if (!member_is(&check, root, "parts", JSON_LIST)) return NULL;
+    const struct json_node *parts = json_get(root, "parts");
+    for (int i = 0; i < json_size(parts); i++) check_part(&check, json_at(parts, i));
+    return json;
+}
+
+/* --- the table is checked before any row is used ------------------------------------------------ */
+
+static const struct row_form *find_form(const struct table *table, struct diag *diag)
+{
+    for (int f = 0; f < N_ROW_FORMS; f++) {
+        const char *telling = row_forms[f].collective ? "size_bytes" : "framework";
+        if (table_column(table, telling) >= 0) return &row_forms[f];
+    }
+    if (table_column(table, "collective") >= 0 || table_column(table, "time_us") >= 0)
+        return &row_forms[0];
+    if (table_column(table, "model") >= 0) return &row_forms[1];
+    diag_error(diag, (struct diag_place){.file = table->file},
+               "is no table of collectives (size_bytes, time_us ...) nor of training "
+               "(model, framework ...)");
+    return NULL;
+}
+
+static void need_all(const struct table *table, const char *const *names, struct diag *diag)
+{
+    for (; *names; names++) table_need(table, *names, diag);
+}
+
+static void check_numbers(const struct table *table, const char *const *names, bool whole,
+                          struct diag *diag)
+{
+    for (; *names; names++) {
+        int column = table_column(table, *names);
+        for (int row = 0; row < table->n_rows; row++) {
+            double value = table_number(table, row, column, 0, LARGEST, 0, diag);
+            if (!whole || fabs(value - nearbyint(value)) <= 0) continue;
+            diag_error(diag,
+                       (struct diag_place){
+                           .file = table->file, .line = table->lines[row], .pointer = *names},
+                       "%s is not a whole number", table_cell(table, row, column));
+        }
+    }
+}
+
+/* check_rates — a time in another unit shows where the bandwidth stands beside it. */
+static void check_rates(const struct row_reader *reader, struct diag *diag)
+{
+    const struct table *table = reader->table;
+    int column = table_column(table, "algbw_GBps");
+    for (int row = 0; row < table->n_rows && column >= 0; row++) {
+        double stated = table_number(table, row, column, 0, LARGEST, 0, diag);
+        double time_s = row_number(reader, row, "time_us") * US;
+        double rate = time_s > 0 ? row_number(reader, row, "size_bytes") / time_s / GB : 0;
+        if (stated <= 0 || rate <= 0) continue;
+        if (rate < stated * DISAGREES && stated < rate * DISAGREES) continue;
+        diag_error(diag,
+                   (struct diag_place){
+                       .file = table->file, .line = table->lines[row], .pointer = "algbw_GBps"},
+                   "%g, but size_bytes / time_us is %.4g GB/s (a wrong unit?)", stated, rate);
+    }
+}
+
+struct row_reader *row_open(const struct table *table, const struct scenario_options *options,
+                            struct arena *perm, struct diag *diag)
+{
+    int n_before = diag->n_messages;
+    struct row_reader *reader = arena_new(perm, struct row_reader, 1);
+    *reader = (struct row_reader){
+        .table = table, .form = find_form(table, diag), .options = options, .columns = NULL};
+    if (!reader->form) return NULL;
+    need_all(table, reader->form->keys, diag);
+    need_all(table, reader->form->others, diag);
+    if (diag->n_messages > n_before) return NULL;
+    while (reader->form->keys[reader->n_keys]) reader->n_keys++;
+    reader->columns = arena_new(perm, int, reader->n_keys);
+    for (int k = 0; k < reader->n_keys; k++)
+        reader->columns[k] = table_column(table, reader->form->keys[k]);
+    check_numbers(table, reader->form->counts, true, diag);
+    check_numbers(table, reader->form->reals, false, diag);
+    if (reader->form->collective) check_rates(reader, diag);
+    reader->rules = read_rules(reader, perm, diag);
+    return diag->n_messages > n_before ? NULL : reader;
+}
+
+int row_compare(const struct row_reader *reader, int a, int b)
+{
+    int order = 0;
+    for (int k = 0; k < reader->n_keys && order == 0; k++) {
+        int column = reader->columns[k];
+        order = strcmp(table_cell(reader->table, a, column), table_cell(reader->table, b, column));
+    }
+    return order;
+}
+
+bool row_suspect(const struct row_reader *reader, int row)
+{
+    const char *note = strstr(row_cell(reader, row, "notes"), "suspect=");
+    bool noted = note && note[strlen("suspect=")] != '0';
+    return noted || row_cell(reader, row, "suspect")[0] != '\0';
+}
+
+/* samples_per_s — a throughput in samples; 0 when its unit is no count of samples. */
+static double samples_per_s(const struct row_reader *reader, int row)
+{
+    static const char *const plain[] = {"images/s", "sequences/s", "samples/s"};
+    const char *unit = row_cell(reader, row, "throughput_unit");
+    double value = row_number(reader, row, "throughput");
+    double seq_len = row_number(reader, row, "seq_len");
+    for (int i = 0; i < 3; i++) {
+        if (!strcmp(unit, plain[i])) return value;
+    }
+    if (seq_len <= 0) return 0;
+    if (!strcmp(unit, "tokens/s")) return value / seq_len;
+    if (!strcmp(unit, "tokens/s/gpu")) return value / seq_len * row_number(reader, row, "gpus");
+    return 0;
+}
+
+double row_measured_s(const struct row_reader *reader, int row)
+{
+    if (reader->form->collective) return row_number(reader, row, "time_us") * US;
+    double time_s = row_number(reader, row, "iter_time_s");
+    if (time_s > 0) return time_s;
+    double rate = samples_per_s(reader, row);
+    double batch = row_number(reader, row, "gpus") * samples(reader, row);
+    return rate > 0 ? batch * accumulation(reader, row) / rate : 0;
+}
+
+/* --- a row becomes a scenario -------------------------------------------------------------------- */
+
+struct mapper {
+    const struct row_reader *reader;
+    int row;
+    struct arena *perm;
+    const struct json_node *members[MAX_MEMBERS]; /* of the scenario; later ones replace earlier */
+    int n_members;
+    char *text; /* the scenario as JSON */
+    int length, capacity;
+    struct row_job job;
+};
+
+static void refuse(struct mapper *map, const char *column, const char *why)
+{
+    const char *cell = row_cell(map->reader, map->row, column);
+    if (map->job.reason) return;
+    map->job.reason = cell[0] ? arena_text(map->perm, "%s %s: %s", column, cell, why)
+                              : arena_text(map->perm, "%s: not stated", column);
+}
+
+static void add(struct mapper *map, const char *text, size_t n)
+{
+    int wanted = map->length + (int)n + 1;
+    if (wanted > map->capacity) {
+        int capacity = 2 * wanted;
+        map->text = arena_grow(map->perm, char, map->text, map->length, capacity);
+        map->capacity = capacity;
+    }
+    memcpy(map->text + map->length, text, n);
+    map->length += (int)n;
+}
+
+static void add_text(struct mapper *map, const char *text)
+{
+    add(map, text, strlen(text));
+}
+
+static void add_escaped(struct mapper *map, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') add_text(map, "\\");
+        if ((unsigned char)*text < ' ') {
+            add_text(map, arena_text(map->perm, "\\u%04x", (unsigned)*text));
+        } else {
+            add(map, text, 1);
+        }
+    }
+}
+
+/* add_column — the value of a column named in braces. */
+static void add_column(struct mapper *map, const char *name)
+{
+    int i = find_derived(map->reader, name);
+    if (i >= 0) {
+        double value = derived[i].value(map->reader, map->row);
+        if (value <= 0) refuse(map, derived[i].lacks, "cannot be told");
+        add_text(map, arena_text(map->perm, "%.12g", value));
+        return;
+    }
+    const char *cell = row_cell(map->reader, map->row, name);
+    if (!is_key(map->reader->form, name) || !cell[0]) refuse(map, name, "is no key column");
+    add_escaped(map, cell);
+}
+
+static bool is_bare(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 2 && text[0] == '{' && strchr(text, '}') == text + n - 1;
+}
+
+/* is_number — of the column that a bare text names */
+static bool is_number(const struct mapper *map, const char *text)
+{
+    const char *name = arena_text(map->perm, "%.*s", (int)strlen(text) - 2, text + 1);
+    const char *end = NULL;
+    double value;
+    if (find_derived(map->reader, name) >= 0) return true;
+    return unit_number(row_cell(map->reader, map->row, name), &end, &value) && *end == '\0';
+}
+
+/* add_template — a text with columns in braces; one that is a number as a whole becomes one. */
+static void add_template(struct mapper *map, const char *text)
+{
+    bool bare = is_bare(text) && is_number(map, text);
+    if (!bare) add_text(map, "\"");
+    while (*text) {
+        const char *close = *text == '{' ? strchr(text, '}') : NULL;
+        if (close) {
+            add_column(map, arena_text(map->perm, "%.*s", (int)(close - text - 1), text + 1));
+            text = close + 1;
+        } else {
+            add_escaped(map, (char[]){*text++, '\0'});
+        }
+    }
+    if (!bare) add_text(map, "\"");
+}
+
+static void add_value(struct mapper *map, const struct json_node *node);
+
+static void add_members(struct mapper *map, const struct json_node *node)
+{
+    bool list = json_kind(node) == JSON_LIST;
+    add_text(map, list ? "[" : "{");
+    for (int i = 0; i < json_size(node); i++) {
+        const struct json_node *member = json_at(node, i);
+        if (i > 0) add_text(map, ", ");
+        if (!list) add_text(map, arena_text(map->perm, "\"%s\": ", json_key(member)));
+        add_value(map, member);
+    }
+    add_text(map, list ? "]" : "}");
+}
+
+static void add_value(struct mapper *map, const struct json_node *node)
+{
+    switch (json_kind(node)) {
+    case JSON_NULL:
+        add_text(map, "null");
+        break;
+    case JSON_BOOL:
+        add_text(map, json_bool(node) ? "true" : "false");
+        break;
+    case JSON_NUMBER:
+        add_text(map, arena_text(map->perm, "%.17g", json_number(node)));
+        break;
+    case JSON_TEXT:
+        add_template(map, json_text(node));
+        break;
+    case JSON_LIST:
+    case JSON_OBJECT:
+        add_members(map, node);
+        break;
+    }
+}
+
+static bool matches(const char *pattern, const char *cell)
+{
+    char one[MAX_PATTERN];
+    while (true) {
+        size_t n = strcspn(pattern, "|");
+        snprintf(one, sizeof one, "%.*s", (int)n, pattern);
+        if (fnmatch(one, cell, 0) == 0) return true;
+        if (!pattern[n]) return false;
+        pattern += n + 1;
+    }
+}
+
+static bool holds(const struct mapper *map, const struct json_node *part,
+                  const struct json_node *rule)
+{
+    const struct json_node *when = json_get(rule, "when");
+    if (!when) return true;
+    if (json_kind(when) == JSON_TEXT) {
+        const char *of = json_text(json_get(part, "of"));
+        return matches(json_text(when), row_cell(map->reader, map->row, of));
+    }
+    for (int i = 0; i < json_size(when); i++) {
+        const struct json_node *pattern = json_at(when, i);
+        const char *cell = row_cell(map->reader, map->row, json_key(pattern));
+        if (!matches(json_text(pattern), cell)) return false;
+    }
+    return true;
+}
+
+static void set_members(struct mapper *map, const struct json_node *object)
+{
+    for (int i = 0; object && i < json_size(object); i++) {
+        const struct json_node *member = json_at(object, i);
+        int m = 0;
+        while (m < map->n_members && strcmp(json_key(map->members[m]), json_key(member)) != 0) m++;
+        if (m == map->n_members) must(map->n_members++ < MAX_MEMBERS);
+        map->members[m] = member;
+    }
+}
+
+static const char *asked(const struct json_node *ask, const char *key, const char *otherwise,
+                         struct arena *perm)
+{
+    const struct json_node *node = ask ? json_get(ask, key) : NULL;
+    return node ? arena_text(perm, "%s", json_text(node)) : otherwise;
+}
+
+static void use_rule(struct mapper *map, const struct json_node *part, const struct json_node *rule)
+{
+    const struct json_node *reject = json_get(rule, "reject");
+    const struct json_node *ask = json_get(rule, "ask");
+    if (reject) refuse(map, json_text(json_get(part, "of")), json_text(reject));
+    set_members(map, json_get(rule, "set"));
+    const char *kind = asked(ask, "collective", NULL, map->perm);
+    if (kind) map->job.kind = (enum coll_kind)find_kind(kind);
+    map->job.algorithm = asked(ask, "algorithm", map->job.algorithm, map->perm);
+    map->job.protocol = asked(ask, "protocol", map->job.protocol, map->perm);
+}
+
+static void use_part(struct mapper *map, const struct json_node *part)
+{
+    const struct json_node *rules = json_get(part, "rules");
+    for (int i = 0; i < json_size(rules); i++) {
+        if (!holds(map, part, json_at(rules, i))) continue;
+        use_rule(map, part, json_at(rules, i));
+        return;
+    }
+    refuse(map, json_text(json_get(part, "of")), json_text(json_get(part, "lacks")));
+}
+
+static void write_scenario(struct mapper *map)
+{
+    for (int m = 0; m < map->n_members; m++) {
+        add_text(map, m > 0 ? ", " : "{");
+        add_text(map, arena_text(map->perm, "\"%s\": ", json_key(map->members[m])));
+        add_value(map, map->members[m]);
+    }
+    add_text(map, "}");
+}
+
+/* load — what the loader refuses is a reason too: its first message, without the place. */
+static void load(struct mapper *map)
+{
+    struct diag diag = {.perm = map->perm};
+    map->job.inputs = scenario_load_text("row", map->text, (size_t)map->length,
+                                         map->reader->options, NULL, map->perm, &diag);
+    if (map->job.inputs) return;
+    const char *message = diag.messages[0];
+    const char *pointer = strstr(message, ": /");
+    map->job.reason = arena_text(map->perm, "scenario: %s", pointer ? pointer + 2 : message);
+}
+
+struct row_job row_map(const struct row_reader *reader, int row, struct arena *perm)
+{
+    struct mapper map = {.reader = reader, .row = row, .perm = perm};
+    const struct json_node *root = json_root(reader->rules);
+    const struct json_node *parts = json_get(root, "parts");
+    set_members(&map, json_get(root, "scenario"));
+    for (int i = 0; i < json_size(parts) && !map.job.reason; i++) use_part(&map, json_at(parts, i));
+    if (map.job.reason) return map.job;
+    write_scenario(&map);
+    if (!map.job.reason) load(&map);
+    return map.job;
+}
+
+const char *row_refusal(const struct row_job *job, double size_B, struct arena *perm)
+{
+    const struct inputs *in = job->inputs;
+    struct coll_req req = {.kind = job->kind,
+                           .n_ranks = in->n_gpus,
+                           .ranks_per_node = 1,
+                           .n_channels = 1,
+                           .n_servers = in->topo->n_nodes,
+                           .root = job->kind == COLL_BROADCAST || job->kind == COLL_REDUCE ? 0 : -1,
+                           .size_B = size_B,
+                           .chunk_B = in->library.chunk_B,
+                           .rendezvous = in->library.rendezvous};
+    const struct coll_hops *free_hops = arena_new(perm, struct coll_hops, in->library.n_choices);
+    if (library_choose(&in->library, &req, free_hops, in->topo->n_nodes, job->algorithm,
+                       job->protocol) >= 0)
+        return NULL;
+    return arena_text(perm, "library %s: has no %s%s%s%s%s for this shape", in->library.name,
+                      coll_kind_names[job->kind], job->algorithm ? " " : "",
+                      job->algorithm ? job->algorithm : "", job->protocol ? " " : "",
+                      job->protocol ? job->protocol : "");
+}

@@ -1,0 +1,70 @@
+/* Predicted against measured: a whole table of published rows, scored by group beside what a simple
+ * rule would have said and beside how far equal runs differ from each other. The error of a row is
+ * predicted / measured - 1, both times; suspect rows are left out and counted, rows that cannot be
+ * mapped are counted with their reason. Nothing is fitted but the baselines. */
+#ifndef STUDY_CHECK_H
+#define STUDY_CHECK_H
+
+#include "io/row.h"
+
+/* one row of the table, in its order */
+struct check_row {
+    bool suspect;
+    const char *reason; /* why it is not covered; NULL when it is or when it is suspect */
+    double measured_s;  /* 0 = not told */
+    double size_B;      /* of a collective, else 0 */
+    double work_flop;   /* of a training step: model FLOPs of one GPU, else 0 */
+    double predicted_s; /* of covered rows, as the next */
+    double error;
+    double baseline_error;
+    double equals_error; /* of the median of the other runs with equal keys and size; NAN = none */
+};
+
+struct check_score {
+    const char *id;
+    int n; /* covered rows; the rest is 0 without any */
+    double median_abs, mean_abs, max_abs;
+    double bias;                 /* median of the signed errors */
+    double within_10, within_25; /* share of the rows with an error of at most 10 and 25 % */
+    double baseline_median_abs;  /* of the baseline on the same rows */
+};
+
+/* rows scored by the values of a column, in order of the values; or by bands of size */
+struct check_scores {
+    const char *by;
+    struct check_score *scores;
+    int n;
+};
+
+struct check_reason {
+    const char *text;
+    int n;
+};
+
+/* check_floor — how far runs with equal keys (and size) differ: the error of predicting each run by
+ * the median of the others. */
+struct check_floor {
+    int n; /* rows that have such others */
+    double median_abs, p90_abs;
+};
+
+struct check {
+    const struct row_reader *reader;
+    struct check_row *rows; /* [n_rows] */
+    int n_rows, n_suspect, n_covered;
+    struct check_reason *reasons; /* most rows first */
+    int n_reasons;
+    struct check_score overall;
+    double median_of_groups, baseline_median_of_groups; /* a group counts once */
+    struct check_scores groups;                         /* by series or source */
+    struct check_scores kinds;                          /* by collective, or GPU */
+    struct check_scores bands;                          /* by size; none for training */
+    struct check_floor floor;
+};
+
+/* check_table — predict and score every row. Baselines: for collectives alpha + S / bandwidth, both
+ * fitted to the rows of each set of equal keys (to these very rows, so it is hard to beat); for
+ * training one utilisation per GPU and precision, the median over sources, and ideal scaling. */
+struct check *check_table(const struct row_reader *reader, struct arena *perm);
+
+#endif

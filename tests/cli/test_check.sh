@@ -1,0 +1,48 @@
+#!/bin/sh
+# dpsim check on good and broken tables.
+. tests/cli/lib.sh
+colls=tests/published/check-collectives.csv
+train=tests/published/check-training.csv
+
+test_that "a table is scored" prints "39 rows: 30 covered, 2 suspect and left out, 7 not covered" check --table $colls
+test_that "what is not covered has its reason" grep -q "gpu_key mi300x: no profile *3" "$work/out"
+test_that "--json prints JSON" prints_json check --table $colls --json
+for name in rows covered uncovered overall groups id n median_abs_err mean_abs_err max_abs_err bias \
+    within_10 within_25 suspect bands replicates; do
+    test_that "JSON has $name" grep -q "\"$name\":" "$work/out"
+done
+test_that "the same bytes twice" same_twice check --table $colls --json
+test_that "training is scored" prints_json check --table $train --json
+test_that "with sources for groups" grep -q '"id": "Oneflow-Inc/DLPerf report v1"' "$work/out"
+test_that "fluid scores as well" prints "30 covered" check --table $colls --fidelity fluid
+
+test_that "--out and --report write files" run 0 check --table $colls --out "$work/rows.csv" --report "$work/report.md"
+test_that "rows come back with predicted and error" sh -c "head -1 '$work/rows.csv' | grep -q ',predicted,error,uncovered$'"
+test_that "all of them" [ "$(wc -l <"$work/rows.csv")" -eq 40 ]
+cut -d, -f1-3 "$work/rows.csv" >"$work/left"
+test_that "in their order" sh -c "cut -d, -f1-3 $colls | cmp -s - '$work/left'"
+test_that "the report is Markdown" grep -q '^| all | 30 |' "$work/report.md"
+
+sed 's/$/\r/' $colls >"$work/crlf.csv"
+test_that "CRLF is fine" prints "30 covered" check --table "$work/crlf.csv"
+{ printf '\357\273\277'; cat $colls; } >"$work/bom.csv"
+test_that "a byte order mark is fine" prints "30 covered" check --table "$work/bom.csv"
+sed '2s/^[^,]*/"two\nlines"/' $colls >"$work/quoted.csv"
+test_that "a quoted line end is fine" prints "39 rows" check --table "$work/quoted.csv"
+sed '1s/size_bytes/size_byte/' $colls >"$work/column.csv"
+test_that "a missing column is named, with the nearest" fails 1 'no column "size_bytes" (did you mean "size_byte"?)' \
+    check --table "$work/column.csv"
+awk 'BEGIN { FS = OFS = "," } NR == 5 { sub(/,auto,auto,[0-9]+,/, ",auto,auto,big,") } 1' $colls >"$work/text.csv"
+test_that "text in a number is named with its line" fails 1 'text.csv:5: size_bytes: "big" is not a number' \
+    check --table "$work/text.csv"
+sed '4s/$/,one,more/' $colls >"$work/ragged.csv"
+test_that "a ragged row is named with its line" fails 1 "ragged.csv:4: has 26 cells" check --table "$work/ragged.csv"
+printf 'a,b\n1,2\n' >"$work/other.csv"
+test_that "another table is refused" fails 1 "is no table of collectives" check --table "$work/other.csv"
+head -1 $colls >"$work/empty.csv"
+test_that "a table without rows has nothing to score" prints "0 rows" check --table "$work/empty.csv"
+test_that "also as JSON" prints_json check --table "$work/empty.csv" --json
+test_that "a missing file is an input error" fails 1 "no-such.csv" check --table no-such.csv
+test_that "a table is needed" fails 64 "--table" check
+test_that "an unwritable --out is the world's failure" run 2 check --table $colls --out "$work/no/such/dir.csv"
+totals

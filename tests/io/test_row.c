@@ -1,0 +1,185 @@
+#include "io/row.h"
+
+#include "test.h"
+
+#define COLUMNS                                                                                    \
+    "id,collective,gpu_key,intra_key,nic_key,fabric_key,gpus_per_node,nodes,nics_per_node,"        \
+    "nic_gbps,library,lib_version,algo,proto,size_bytes,time_us\n"
+#define TRAINING                                                                                   \
+    "source,model,seq_len,gpu_key,intra_key,nic_key,nic_gbps_per_gpu,gpus,gpus_per_node,nodes,"    \
+    "framework,precision_key,global_batch,micro_batch,grad_accum,tp,pp,cp,ep,zero_stage,"          \
+    "recompute,shard_group,sync_key,tune_key,iter_time_s,throughput,throughput_unit\n"
+
+static const struct scenario_options shipped = {.profile_dir = "scenarios"};
+
+static struct row_reader *open_text(const char *text, struct diag *diag, struct arena *perm)
+{
+    *diag = (struct diag){.perm = perm};
+    struct table *table = table_read_text("t.csv", text, strlen(text), perm, diag);
+    return table ? row_open(table, &shipped, perm, diag) : NULL;
+}
+
+static struct row_job map_text(const char *text, struct arena *perm)
+{
+    struct diag diag;
+    struct row_reader *reader = open_text(text, &diag, perm);
+    assert_true(diag_ok(&diag));
+    return row_map(reader, 0, perm);
+}
+
+/* 4 servers of 8 A100 with two cards of 200 Gb/s = 25 GB/s each; NVLink3: 12 x 25 GB/s. */
+static void keys_become_a_cluster(void **state)
+{
+    struct row_job job =
+        map_text(COLUMNS "s,reducescatter,a100-sxm-80,nvswitch2,ib,fat-tree,8,4,2,200,NCCL,"
+                         "2.21.5,Ring,auto,1048576,100\n",
+                 *state);
+    assert_null(job.reason);
+    assert_int_equal(job.inputs->n_gpus, 32);
+    assert_int_equal(job.inputs->topo->n_nodes, 4);
+    assert_int_equal(job.inputs->node.nics_per_node, 2);
+    assert_close(job.inputs->node.nic_Bps, 25e9, 1e-12);
+    assert_close(job.inputs->node.scaleup_Bps, 300e9, 1e-12);
+    assert_string_equal(job.inputs->library.name, "nccl-2.23");
+    assert_int_equal(job.kind, COLL_REDUCE_SCATTER);
+    assert_string_equal(job.algorithm, "ring");
+    assert_null(job.protocol);
+}
+
+static void what_no_rule_knows_is_named(void **state)
+{
+    static const struct {
+        const char *row, *reason;
+    } cases[] = {
+        {"s,allreduce,tpu-v9,nvswitch2,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n",
+         "gpu_key tpu-v9: no profile"},
+        {"s,allreduce,a100-sxm-80,,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n",
+         "intra_key: not stated"},
+        {"s,allreduce,cpu,none,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n", "gpu_key cpu: is no GPU"},
+        {"s,allreduce,a100-sxm-80,nvswitch2,none,none,8,1,0,0,HCCL,,auto,auto,8,9\n",
+         "library HCCL: no profile"},
+        {"s,allreduce,a100-sxm-80,nvswitch2,none,none,,1,0,0,NCCL,,auto,auto,8,9\n",
+         "gpus_per_node: not stated"},
+        {"s,gather,a100-sxm-80,nvswitch2,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n",
+         "collective gather: no such collective"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct row_job job = map_text(arena_text(*state, COLUMNS "%s", cases[i].row), *state);
+        assert_null(job.inputs);
+        assert_string_equal(job.reason, cases[i].reason);
+    }
+}
+
+static void what_the_library_lacks_is_a_reason(void **state)
+{
+    struct row_job job = map_text(COLUMNS "s,sendrecv,a100-sxm-80,nvswitch2,none,none,2,1,0,0,"
+                                          "NCCL,2.18,auto,LL128,8,9\n",
+                                  *state);
+    assert_non_null(job.inputs);
+    assert_string_equal(row_refusal(&job, 8, *state),
+                        "library nccl-2.18: has no sendrecv LL128 for this shape");
+    job.protocol = NULL;
+    assert_null(row_refusal(&job, 8, *state));
+}
+
+/* Only the name differs in rows 0 and 1, only a key in 2; rules could not tell 0 from 1. */
+static void rows_are_compared_by_keys_alone(void **state)
+{
+    struct diag diag;
+    struct row_reader *reader =
+        open_text(COLUMNS "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n"
+                          "t,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,16,10\n"
+                          "s,allreduce,k80,pcie3,none,none,2,1,0,0,NCCL,,auto,auto,8,9\n",
+                  &diag, *state);
+    assert_int_equal(row_compare(reader, 0, 1), 0);
+    assert_int_not_equal(row_compare(reader, 0, 2), 0);
+}
+
+/* 256 samples of 32 GPUs in micro-batches of 2: 4 of them a step. 50 Gb/s per GPU of 8 = 400 Gb/s
+ * = 4 cards of 100. No time is stated: 256 x 128 tokens at 65,536 tokens/s take 0.5 s. */
+static void batches_cards_and_times_follow_from_several_columns(void **state)
+{
+    struct diag diag;
+    struct row_reader *reader = open_text(
+        TRAINING "x,bert-base,128,v100-sxm2-16,nvlink2-mesh,ib,50,32,8,4,PyTorch DDP,fp16,256,2,,"
+                 "1,1,,,0,,,allreduce,full,,65536,tokens/s\n",
+        &diag, *state);
+    struct row_job job = row_map(reader, 0, *state);
+    assert_null(job.reason);
+    assert_close(job.inputs->train.batch_per_gpu, 2, 0);
+    assert_int_equal(job.inputs->train.grad_accumulation, 4);
+    assert_int_equal(job.inputs->node.nics_per_node, 4);
+    assert_close(job.inputs->node.nic_Bps, 12.5e9, 1e-12);
+    assert_close(row_measured_s(reader, 0), 0.5, 1e-12);
+}
+
+static void only_plain_data_parallel_training_is_covered(void **state)
+{
+    struct row_job job = map_text(
+        TRAINING "x,bert-base,128,v100-sxm2-16,nvlink2-mesh,none,,8,8,1,Megatron,fp16,64,8,1,"
+                 "4,1,,,0,,,allreduce,full,1,,\n",
+        *state);
+    assert_string_equal(job.reason, "tp 4: not pure data parallel");
+}
+
+static void broken_tables_say_where(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {COLUMNS "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n"
+                 "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,fast\n",
+         "t.csv:3: time_us: \"fast\" is not a number"},
+        {COLUMNS "\"a\nb\",allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n"
+                 "s,allreduce,k80,pcie3,none,none,4.5,1,0,0,NCCL,,auto,auto,8,9\n",
+         "t.csv:4: gpus_per_node: 4.5 is not a whole number"},
+        {"collective,size_bytes\nallreduce,8\n", "t.csv: has no column \"gpu_key\""},
+        {"a,b\n1,2\n", "t.csv: is no table of collectives"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct diag diag;
+        assert_null(open_text(cases[i].text, &diag, *state));
+        assert_non_null(strstr(diag.messages[0], cases[i].message));
+    }
+}
+
+/* 1 MB in 100 us is 10 GB/s, not 10,000. */
+static void a_time_in_another_unit_is_found_by_the_bandwidth_beside_it(void **state)
+{
+    struct diag diag;
+    const char *text = "algbw_GBps," COLUMNS
+                       "10,s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,1000000,100\n"
+                       "10,s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,1000000,0.1\n";
+    assert_null(open_text(text, &diag, *state));
+    assert_int_equal(diag.n_messages, 1);
+    assert_non_null(strstr(diag.messages[0], "t.csv:3: algbw_GBps: 10, but"));
+}
+
+static void rules_are_read_with_the_same_care(void **state)
+{
+    struct diag diag = {.perm = *state};
+    const struct scenario_options elsewhere = {.profile_dir = "tests/io/bad-rules"};
+    const char *text = COLUMNS "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n";
+    struct table *table = table_read_text("t.csv", text, strlen(text), *state, &diag);
+    assert_null(row_open(table, &elsewhere, *state, &diag));
+    assert_int_equal(diag.n_messages, 3);
+    assert_non_null(strstr(diag.messages[0], "/parts/0/rules/0/when/id: is no key column"));
+    assert_non_null(strstr(diag.messages[1], "/parts/0/rules/1/sett: unknown key"));
+    assert_non_null(strstr(diag.messages[2], "missing key \"lacks\""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_become_a_cluster),
+        cmocka_unit_test(what_no_rule_knows_is_named),
+        cmocka_unit_test(what_the_library_lacks_is_a_reason),
+        cmocka_unit_test(rows_are_compared_by_keys_alone),
+        cmocka_unit_test(batches_cards_and_times_follow_from_several_columns),
+        cmocka_unit_test(only_plain_data_parallel_training_is_covered),
+        cmocka_unit_test(broken_tables_say_where),
+        cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
+        cmocka_unit_test(rules_are_read_with_the_same_care),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
