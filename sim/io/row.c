@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_MEMBERS = 64, MAX_PATTERN = 512 };
+/* ALLTOALL_MAX: a plan holds the links of all pairs, some tens of bytes for each of n^2 pairs and
+ * round; beyond this one row could take all memory */
+enum { MAX_MEMBERS = 64, MAX_PATTERN = 512, ALLTOALL_MAX = 256 };
 
 static const double US = 1e-6, GB = 1e9, LARGEST = 1e18;
 /* Bandwidth is printed to four digits of size / time; a wrong unit is off by a factor of 8 or more. */
@@ -607,6 +609,8 @@ struct row_job row_map(const struct row_reader *reader, int row, struct arena *p
 const char *row_refusal(const struct row_job *job, double size_B, struct arena *perm)
 {
     const struct inputs *in = job->inputs;
+    if (job->kind == COLL_ALLTOALL && in->n_gpus > ALLTOALL_MAX)
+        return arena_text(perm, "collective alltoall: on more than %d GPUs", ALLTOALL_MAX);
     struct coll_req req = {.kind = job->kind,
                            .n_ranks = in->n_gpus,
                            .ranks_per_node = 1,
