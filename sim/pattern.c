@@ -139,7 +139,9 @@ static void store(struct laying *laying, int64_t cell, struct arena *perm)
     int64_t at = pattern->first[cell];
     if (at + laying->n_touched > pattern->cap_tallies) {
         int64_t capacity = 2 * (at + laying->n_touched);
-        if (pattern->n_groups == 1) capacity = (at + laying->n_touched) * pattern->n_bundles;
+        /* a first guess: all bundles of the one group touch as many links as its first */
+        if (pattern->n_groups == 1 && at == 0)
+            capacity = (int64_t)laying->n_touched * pattern->n_bundles;
         pattern->tallies = arena_grow(perm, struct tally, pattern->tallies, at, capacity);
         pattern->cap_tallies = capacity;
     }

@@ -14,13 +14,28 @@ bool place_ordered(enum coll_kind kind)
 
 struct seat {
     int gpu, rank;
+    int node_turn; /* place of its node's first member in the job's order */
 };
 
-static int by_gpu(const void *a, const void *b)
+static int by_node(const void *a, const void *b)
 {
     const struct seat *x = a;
     const struct seat *y = b;
+    if (x->node_turn != y->node_turn) return x->node_turn > y->node_turn ? 1 : -1;
     return (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+/* Nodes in the order in which the job comes to them, as libraries number them: they know of servers,
+ * not of the network between. */
+static void sort_by_node(const struct place *place, struct seat *seats, struct arena scratch)
+{
+    const struct topo *topo = place->in->topo;
+    int *turn = arena_new(&scratch, int, topo->n_nodes);
+    for (int i = place->n_ranks - 1; i >= 0; i--) turn[topo_node_of(topo, seats[i].gpu)] = i;
+    for (int i = 0; i < place->n_ranks; i++) {
+        seats[i].node_turn = turn[topo_node_of(topo, seats[i].gpu)];
+    }
+    qsort(seats, (size_t)place->n_ranks, sizeof *seats, by_node);
 }
 
 static void seat_members(struct place *place, bool ordered, struct arena scratch)
@@ -29,10 +44,10 @@ static void seat_members(struct place *place, bool ordered, struct arena scratch
     bool in_order = true;
     for (int i = 0; i < place->n_ranks; i++) {
         int rank = job_member(place->in->job, place->comm, place->group, i);
-        seats[i] = (struct seat){place->in->gpu_of[rank], rank};
+        seats[i] = (struct seat){.gpu = place->in->gpu_of[rank], .rank = rank};
         in_order = in_order && (i == 0 || seats[i - 1].gpu < seats[i].gpu);
     }
-    if (ordered && !in_order) qsort(seats, (size_t)place->n_ranks, sizeof *seats, by_gpu);
+    if (ordered && !in_order) sort_by_node(place, seats, scratch);
     for (int i = 0; i < place->n_ranks; i++) {
         place->ranks[i] = seats[i].rank;
         place->gpus[i] = seats[i].gpu;

@@ -2,8 +2,9 @@
  * collectives/ know members only, the network knows endpoints only; this is the one place that
  * knows both.
  *
- * Members are taken in order of GPUs, so that those of a node are neighbours; only in a sendrecv,
- * where member 0 sends to member 1, do they keep the order that the job gives them.
+ * Members of a node are neighbours, in order of GPUs; nodes come in the order of their first ranks, as
+ * the job is placed. Only in a sendrecv, where member 0 sends to member 1, do members keep the order
+ * that the job gives them.
  *
  * Nodes with unequal numbers of members: ranks_per_node is the greatest common divisor of the
  * numbers. The blocks of neighbours that an algorithm sees then never straddle two nodes; a node

@@ -197,13 +197,16 @@ static bool start_shared_kernel(struct player *player, int stream, const struct 
 {
     const struct plan *plan = player->plan;
     if (plan->in->hbm_per_comm_B <= 0.0 || op->hbm_B <= 0.0 || work_s <= 0.0) return false;
+    int memory = plan->n_link_classes + player->stream_class[stream];
+    /* A kernel cannot move more than its memory can, whatever a measured time would make of it. */
+    double demand_Bps = fmin(op->hbm_B / work_s, plan->capacity[memory] * player->scale.hbm);
     struct load *load = arena_new(player->perm, struct load, 1);
-    *load = (struct load){plan->n_link_classes + player->stream_class[stream], op->hbm_B / work_s};
+    *load = (struct load){memory, demand_Bps};
     fluid_add(player->fluid, (struct activity_spec){.loads = load,
                                                     .n_loads = 1,
                                                     .work = work_s,
                                                     .cap = 1.0,
-                                                    .weight = work_s / op->hbm_B,
+                                                    .weight = 1.0 / demand_Bps,
                                                     .tag = KERNEL_TAG + stream});
     return true;
 }

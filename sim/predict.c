@@ -17,6 +17,10 @@ const char *const share_names[N_SHARES] = {
 /* 90 % of a normal distribution lies within this many standard deviations of its mean. */
 static const double Z_90 = 1.6448536269514722;
 
+/* all links together, as a kind of gain; worth a line when it buys this much more than one tier */
+static const char LINKS[] = "links";
+static const double TIE = 0.01;
+
 /* relative step of the finite differences that give elasticities */
 static const double STEP = 0.02;
 
@@ -218,12 +222,35 @@ static void add_gain(struct result *result, const char *kind, struct base base, 
     result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / base.time_s};
 }
 
+static bool is_tier(const char *kind)
+{
+    for (int tier = 0; tier < N_TIERS; tier++) {
+        if (strcmp(kind, tier_names[tier]) == 0) return true;
+    }
+    return false;
+}
+
 static bool uses_tier(const struct plan *plan, enum tier tier)
 {
     for (int r = 0; r < plan->n_link_classes; r++) {
         if (plan->in->topo->links[plan->rep_link[r]].tier == tier) return true;
     }
     return false;
+}
+
+/* Where tiers are full at the same time (switches as fast as the cards on them, say), doubling one
+ * buys nothing and doubling all does: then the links together are one more kind. */
+static void add_links_together(struct result *result, struct base base, struct arena scratch)
+{
+    double best_tier = 0.0;
+    for (int g = 0; g < result->n_gains; g++) {
+        bool link = is_tier(result->gains[g].kind);
+        if (link) best_tier = fmax(best_tier, result->gains[g].frac);
+    }
+    struct scale scale = scale_none;
+    for (int tier = 0; tier < N_TIERS; tier++) scale.tier[tier] = 2.0;
+    add_gain(result, LINKS, base, scale, scratch);
+    if (result->gains[result->n_gains - 1].frac <= best_tier + TIE) result->n_gains--;
 }
 
 static void try_gains(struct result *result, struct base base, struct arena scratch)
@@ -243,17 +270,19 @@ static void try_gains(struct result *result, struct base base, struct arena scra
         scale.tier[tier] = 2.0;
         add_gain(result, tier_names[tier], base, scale, scratch);
     }
+    add_links_together(result, base, scratch);
     qsort(result->gains, (size_t)result->n_gains, sizeof *result->gains, compare_gains);
 }
 
-/* The link of a tier that held bundles back for longest; the most loaded one when none did. */
+/* The link of a tier (N_TIERS: of any) that held bundles back for longest; the most loaded one when
+ * none did. */
 static int worst_link(const struct result *result, enum tier tier)
 {
     const struct plan *plan = result->plan;
     const struct run *run = result->run;
     int worst = -1;
     for (int r = 0; r < plan->n_link_classes; r++) {
-        if (plan->in->topo->links[plan->rep_link[r]].tier != tier) continue;
+        if (tier != N_TIERS && plan->in->topo->links[plan->rep_link[r]].tier != tier) continue;
         if (worst < 0 || run->bottleneck_s[r] > run->bottleneck_s[worst] ||
             (run->bottleneck_s[r] >= run->bottleneck_s[worst] &&
              run->busy_s[r] > run->busy_s[worst])) {
@@ -279,8 +308,8 @@ static const char *name_limit(const struct result *result, const char *kind, str
     if (strcmp(kind, "launch") == 0) return "kernel launch and input";
     if (strcmp(kind, "latency") == 0) return result->in->library.name;
     int tier = 0;
-    while (strcmp(kind, tier_names[tier]) != 0) tier++;
-    return name_links(result, (enum tier)tier, perm);
+    while (tier < N_TIERS && strcmp(kind, tier_names[tier]) != 0) tier++;
+    return name_links(result, (enum tier)tier, perm); /* N_TIERS: of any tier */
 }
 
 /* ---- interval ---- */

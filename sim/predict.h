@@ -20,7 +20,8 @@ extern const char *const share_names[N_SHARES];
 
 /* one what-if: everything of this kind twice as fast */
 struct gain {
-    const char *kind; /* "compute", "launch", "latency", or a name of tier_names */
+    const char *kind; /* "compute", "launch", "latency", a name of tier_names, or "links": all tiers
+                         at once, where that buys clearly more than any one */
     double frac;      /* 1 - new time / old time */
 };
 enum { N_GAINS_MAX = 4 + N_TIERS };

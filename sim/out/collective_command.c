@@ -134,6 +134,15 @@ static const char *check_forced(const struct options *options, const struct inpu
                       options->protocol ? options->protocol : "(any)");
 }
 
+/* A sendrecv is between two; other kinds have an algorithm for any number of GPUs. */
+static const char *check_count(const struct inputs *in, enum coll_kind kind, struct arena *perm)
+{
+    if (kind != COLL_SENDRECV || in->n_gpus == 2) return NULL;
+    return arena_text(perm,
+                      "--op: sendrecv is between 2 GPUs, and the scenario has %d (--set /n_gpus=2)",
+                      in->n_gpus);
+}
+
 static struct line measure(const struct inputs *base, const struct options *options,
                            enum coll_kind kind, double size_B, struct arena scratch)
 {
@@ -246,6 +255,7 @@ int collective_command(const struct options *options, struct arena *perm)
     }
     wrong = check_forced(options, loaded.inputs, sweep.kind, perm);
     if (!wrong && loaded.inputs->n_gpus < 2) wrong = "a collective needs at least 2 GPUs";
+    if (!wrong) wrong = check_count(loaded.inputs, sweep.kind, perm);
     if (wrong) {
         fprintf(stderr, "%s: %s\n", options->operands.items[0], wrong);
         return EXIT_INPUT;

@@ -39,6 +39,13 @@ test_that "a negative size is a usage error" fails 64 "--begin" collective $good
 test_that "an end before the begin is a usage error" fails 64 "smaller" collective $good -b 8M -e 8
 test_that "a factor of 1 is a usage error" fails 64 "--factor" collective $good -f 1
 test_that "a million sizes are a usage error" fails 64 "sizes" collective $good -f 1.000001
+test_that "a sendrecv of two is predicted" prints "sendrecv" collective $good --op sendrecv -b 1M -e 1M --set /n_gpus=2
+test_that "a sendrecv is between two" fails 1 "between 2 GPUs" collective $good --op sendrecv
+# 128 servers of one GPU under several leaves: bundles of 127 shifts, few of which touch equal numbers of
+# links. Memory once grew with the cube of the number and went past this bound.
+test_that "an all-to-all of 128 servers fits in 2 GB" prints "all_to_all" collective $good --op all_to_all -b 1M -e 1M \
+    --set /n_gpus=128 --set '/gpu="p100-pcie-16"' --set '/node="cray-xc50"' --set '/library="ideal"' \
+    --set '/fabric={"kind":"fat-tree","hosts_per_leaf":8}'
 test_that "one GPU has nobody to talk to" fails 1 "2 GPUs" collective $good --set /n_gpus=1
 test_that "a missing file is an input error" fails 1 "no-such.json" collective no-such.json
 totals

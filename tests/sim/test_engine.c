@@ -467,6 +467,22 @@ static void flows_slow_kernels_that_need_the_memory(void **state)
     assert_close(span_of(run, 0, 0, 0)->end_s, 10 * MS, 1e-12);
 }
 
+/* A kernel that is said to move 40 GB/s on a memory of 10 (its time was measured, its traffic was not)
+ * takes its own time when nothing else runs, and shares the memory evenly with what wants all of it. */
+static void a_lone_kernel_is_never_slowed_by_its_own_traffic(void **state)
+{
+    struct arena *perm = *state;
+    struct job *job = job_of(2, 1, perm);
+    struct op kernel = work(OP_KERNEL, COMPUTE, 10 * MS);
+    kernel.hbm_B = 40 * GB * 10 * MS;
+    add(job, kernel, perm);
+    struct inputs *in = inputs_of(job, perm);
+    in->hbm_per_comm_B = 2;
+    in->gpu.hbm_Bps = 10 * GB;
+    in->gpu.hbm_frac = 1;
+    assert_close(span_of(play(in, perm), 0, 0, 0)->end_s, 10 * MS, 1e-12);
+}
+
 /* ---- what-ifs ---- */
 
 /* 1 ms host, then 2 ms kernel, then 4 ms of ring with 1 ms of launch. */
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(a_job_that_cannot_finish_says_who_waits),
         cmocka_unit_test(memory_peaks_where_most_is_held),
         cmocka_unit_test(flows_slow_kernels_that_need_the_memory),
+        cmocka_unit_test(a_lone_kernel_is_never_slowed_by_its_own_traffic),
         cmocka_unit_test(scales_act_on_their_own_part_alone),
         cmocka_unit_test(busy_times_and_bottlenecks_are_of_the_last_iteration),
     };
