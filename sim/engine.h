@@ -18,6 +18,12 @@ struct span {
     double end_s;
 };
 
+/* span_op — the op that a span of a run of this plan executed. */
+static inline const struct op *span_op(const struct plan *plan, const struct span *span)
+{
+    return &plan_program(plan, span->rank_class)->ops[span->op];
+}
+
 struct run {
     double iteration_s;    /* steady period: between the ends of the last two iterations */
     double end_s;          /* of the last op of the last iteration */

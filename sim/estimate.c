@@ -13,20 +13,15 @@ struct walk {
     struct arena *perm;
     int *class_stream, *class_op;
     double *stream_free_s; /* [streams] end of its last evaluated op */
-    int32_t *iteration,
-        *next;          /* [streams] its next op: iteration, op number (list order; n_ops = wrap) */
-    double *end_s;      /* [(class op) * n_iterations + iteration] */
-    int32_t *done;      /* [class op] iterations evaluated */
-    struct rendezvous { /* [class op] a member that has come to a collective and waits */
+    int32_t *iteration;    /* [streams] of its next op */
+    int32_t *next;         /* [streams] number of its next op; n_ops = it has none */
+    double *end_s;         /* [(class op) * n_iterations + iteration] */
+    int32_t *done;         /* [class op] iterations evaluated */
+    struct rendezvous {    /* [class op] a member that has come to a collective and waits */
         bool waiting;
         double start_s;
     } * waits;
 };
-
-static const struct program *program_of(const struct walk *walk, int c)
-{
-    return &walk->job->programs[walk->plan->classes[c].program];
-}
 
 static int next_op_of_stream(const struct program *program, int stream, int from)
 {
@@ -44,7 +39,7 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
     walk.class_stream = arena_new(perm, int, plan->n_classes + 1);
     walk.class_op = arena_new(perm, int, plan->n_classes + 1);
     for (int c = 0; c < plan->n_classes; c++) {
-        const struct program *program = program_of(&walk, c);
+        const struct program *program = plan_program(plan, c);
         walk.class_stream[c + 1] = walk.class_stream[c] + program->n_streams;
         walk.class_op[c + 1] = walk.class_op[c] + program->n_ops;
     }
@@ -58,7 +53,7 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
     walk.waits = arena_new(perm, struct rendezvous, n_ops);
     for (int c = 0; c < plan->n_classes; c++) {
         for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {
-            walk.next[s] = next_op_of_stream(program_of(&walk, c), s - walk.class_stream[c], 0);
+            walk.next[s] = next_op_of_stream(plan_program(plan, c), s - walk.class_stream[c], 0);
         }
     }
     return walk;
@@ -67,7 +62,7 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
 /* When all dependencies are done, or HUGE_VAL while one is not yet known. */
 static double ready_s(const struct walk *walk, int c, const struct op *op, int iteration)
 {
-    const struct program *program = program_of(walk, c);
+    const struct program *program = plan_program(walk->plan, c);
     double ready = 0.0;
     for (int d = op->first_dep; d < op->first_dep + op->n_deps; d++) {
         int before = iteration - program->deps[d].distance;
@@ -81,7 +76,7 @@ static double ready_s(const struct walk *walk, int c, const struct op *op, int i
 
 static void settle(struct walk *walk, int c, int op, double start_s, double begin_s, double end_s)
 {
-    const struct program *program = program_of(walk, c);
+    const struct program *program = plan_program(walk->plan, c);
     int stream = walk->class_stream[c] + program->ops[op].stream;
     int at = walk->class_op[c] + op;
     int iteration = walk->iteration[stream];
@@ -127,19 +122,19 @@ static int comm_index(const struct program *program, int op)
 static bool try_collective(struct walk *walk, int c, int op)
 {
     const struct plan *plan = walk->plan;
-    int comm = program_of(walk, c)->ops[op].comm;
-    int index = comm_index(program_of(walk, c), op);
+    int comm = plan_program(walk->plan, c)->ops[op].comm;
+    int index = comm_index(plan_program(walk->plan, c), op);
     const struct plan_group *group = &plan->groups[plan->classes[c].group[comm]];
     double begin_s = 0.0;
     for (int m = 0; m < group->n_classes; m++) {
-        int other = comm_op(program_of(walk, group->classes[m]), comm, index);
+        int other = comm_op(plan_program(walk->plan, group->classes[m]), comm, index);
         const struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         if (!wait->waiting) return false;
         begin_s = fmax(begin_s, wait->start_s);
     }
     double end_s = begin_s + plan->colls[plan->classes[c].coll[op]].estimate_s;
     for (int m = 0; m < group->n_classes; m++) {
-        int other = comm_op(program_of(walk, group->classes[m]), comm, index);
+        int other = comm_op(plan_program(walk->plan, group->classes[m]), comm, index);
         struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         wait->waiting = false;
         settle(walk, group->classes[m], other, wait->start_s, begin_s, end_s);
@@ -149,7 +144,7 @@ static bool try_collective(struct walk *walk, int c, int op)
 
 static bool try_stream(struct walk *walk, int c, int stream)
 {
-    const struct program *program = program_of(walk, c);
+    const struct program *program = plan_program(walk->plan, c);
     int op = walk->next[stream];
     if (op == program->n_ops || walk->iteration[stream] >= walk->job->n_iterations) return false;
     if (walk->waits[walk->class_op[c] + op].waiting) return false;
@@ -186,7 +181,7 @@ struct run *estimate_run(const struct plan *plan, struct arena *perm)
     int left = 0;
     for (int c = 0; c < plan->n_classes; c++) {
         for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {
-            const struct program *program = program_of(&walk, c);
+            const struct program *program = plan_program(plan, c);
             left += walk.next[s] < program->n_ops && walk.iteration[s] < walk.job->n_iterations;
         }
     }

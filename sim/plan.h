@@ -79,4 +79,10 @@ struct plan {
 /* plan_build — fold and place. Pure; cost O(ranks * channels * path length * patterns). */
 struct plan *plan_build(const struct inputs *in, struct arena *perm);
 
+/* plan_program — what the ranks of a class run. */
+static inline const struct program *plan_program(const struct plan *plan, int rank_class)
+{
+    return &plan->in->job->programs[plan->classes[rank_class].program];
+}
+
 #endif

@@ -11,11 +11,6 @@ enum {
     KERNEL_TAG = INT32_MIN
 }; /* kernels that share memory bandwidth: tag = KERNEL_TAG + stream */
 
-static const struct program *program_of(const struct player *player, int rank_class)
-{
-    return &player->job->programs[player->plan->classes[rank_class].program];
-}
-
 /* ---- set-up ---- */
 
 /* Op numbers of each stream of a program, in list order: list[stream_start[s] ..]. */
@@ -58,7 +53,7 @@ static void open_streams(struct player *player, struct arena *perm)
     player->class_stream = arena_new(perm, int, plan->n_classes + 1);
     player->class_op = arena_new(perm, int, plan->n_classes + 1);
     for (int c = 0; c < plan->n_classes; c++) {
-        const struct program *program = program_of(player, c);
+        const struct program *program = plan_program(player->plan, c);
         player->class_stream[c + 1] = player->class_stream[c] + program->n_streams;
         player->class_op[c + 1] = player->class_op[c] + program->n_ops;
     }
@@ -174,7 +169,7 @@ int player_op(const struct player *player, int meeting, int rank_class)
 
 static int meeting_of(const struct player *player, int rank_class, int op)
 {
-    int comm = program_of(player, rank_class)->ops[op].comm;
+    int comm = plan_program(player->plan, rank_class)->ops[op].comm;
     int first = player->group_meeting[player->plan->classes[rank_class].group[comm]];
     return first + player->op_index[player->plan->classes[rank_class].program][op];
 }
@@ -182,7 +177,7 @@ static int meeting_of(const struct player *player, int rank_class, int op)
 static bool deps_done(const struct player *player, int rank_class, const struct op *op,
                       int iteration)
 {
-    const struct program *program = program_of(player, rank_class);
+    const struct program *program = plan_program(player->plan, rank_class);
     const int32_t *done = player->done + player->class_op[rank_class];
     for (int d = op->first_dep; d < op->first_dep + op->n_deps; d++) {
         if (done[program->deps[d].op] <= iteration - program->deps[d].distance) return false;
@@ -261,7 +256,7 @@ static void start_op(struct player *player, int stream)
     struct stream_state *state = &player->streams[stream];
     int rank_class = player->stream_class[stream];
     int number = player->stream_ops[stream][state->position];
-    const struct op *op = &program_of(player, rank_class)->ops[number];
+    const struct op *op = &plan_program(player->plan, rank_class)->ops[number];
     state->running = true;
     state->start_s = player->now_s;
     switch (op->kind) {
@@ -289,7 +284,7 @@ static void try_streams(struct player *player, int rank_class)
         if (state->running || state->iteration >= player->job->n_iterations) continue;
         if (player->n_stream_ops[s] == 0) continue;
         const struct op *op =
-            &program_of(player, rank_class)->ops[player->stream_ops[s][state->position]];
+            &plan_program(player->plan, rank_class)->ops[player->stream_ops[s][state->position]];
         if (deps_done(player, rank_class, op, state->iteration)) start_op(player, s);
     }
 }
@@ -327,7 +322,7 @@ void player_finish(struct player *player, int meeting)
     for (int i = 0; i < group->n_classes; i++) {
         int rank_class = group->classes[i];
         int op = player_op(player, meeting, rank_class);
-        int stream = program_of(player, rank_class)->ops[op].stream;
+        int stream = plan_program(player->plan, rank_class)->ops[op].stream;
         end_op(player, player->class_stream[rank_class] + stream, begin_s);
     }
 }
@@ -411,7 +406,8 @@ static const char *explain_stuck(const struct player *player, struct arena *perm
         const struct stream_state *state = &player->streams[s];
         if (player->n_stream_ops[s] == 0 || state->iteration >= player->job->n_iterations) continue;
         int c = player->stream_class[s];
-        const struct op *op = &program_of(player, c)->ops[player->stream_ops[s][state->position]];
+        const struct op *op =
+            &plan_program(player->plan, c)->ops[player->stream_ops[s][state->position]];
         const char *why =
             state->running ? "for the other members of its group" : "for its dependencies";
         text = arena_text(perm, "%s%srank %d waits in \"%s\" of iteration %d %s", text ? text : "",

@@ -24,16 +24,6 @@ static const double TIE = 0.01;
 /* relative step of the finite differences that give elasticities */
 static const double STEP = 0.02;
 
-static const struct program *program_of(const struct plan *plan, int c)
-{
-    return &plan->in->job->programs[plan->classes[c].program];
-}
-
-static const struct op *op_of(const struct plan *plan, const struct span *span)
-{
-    return &program_of(plan, span->rank_class)->ops[span->op];
-}
-
 static struct run *run_at(const struct inputs *in, const struct plan *plan, struct arena *perm)
 {
     switch (in->fidelity) {
@@ -103,7 +93,7 @@ static int64_t list_edges(const struct result *result, int rank_class, struct ed
     for (int64_t s = 0; s < run->n_spans; s++) {
         const struct span *span = &run->spans[s];
         if (span->rank_class != rank_class || span->end_s <= from_s) continue;
-        const struct op *op = op_of(result->plan, span);
+        const struct op *op = span_op(result->plan, span);
         double start_s = fmax(span->start_s, from_s);
         double begin_s = fmax(span->begin_s, from_s);
         if (op->kind == OP_KERNEL) {
@@ -143,7 +133,7 @@ static int hardest_class(const struct result *result, struct arena scratch)
     for (int64_t s = 0; s < result->run->n_spans; s++) {
         const struct span *span = &result->run->spans[s];
         if (span->iteration != result->in->job->n_iterations - 1) continue;
-        if (op_of(result->plan, span)->kind != OP_KERNEL) continue;
+        if (span_op(result->plan, span)->kind != OP_KERNEL) continue;
         busy_s[span->rank_class] += span->end_s - span->begin_s;
     }
     for (int c = 1; c < result->plan->n_classes; c++) {
@@ -165,7 +155,7 @@ static void explain_time(struct result *result, struct arena scratch)
     result->compute_s = share_s[SHARE_FORWARD] + share_s[SHARE_BACKWARD] + share_s[SHARE_OPTIMIZER];
     result->exposed_communication_s = share_s[SHARE_EXPOSED];
     result->bubble_s = share_s[SHARE_BUBBLE];
-    const struct program *program = program_of(result->plan, hardest);
+    const struct program *program = plan_program(result->plan, hardest);
     for (int o = 0; o < program->n_ops; o++) {
         const struct op *op = &program->ops[o];
         if (op->kind != OP_COLLECTIVE) continue;
@@ -222,12 +212,12 @@ static void add_gain(struct result *result, const char *kind, struct base base, 
     result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / base.time_s};
 }
 
-static bool is_tier(const char *kind)
+/* The tier of that name; N_TIERS when the kind is none. */
+static enum tier tier_of(const char *kind)
 {
-    for (int tier = 0; tier < N_TIERS; tier++) {
-        if (strcmp(kind, tier_names[tier]) == 0) return true;
-    }
-    return false;
+    int tier = 0;
+    while (tier < N_TIERS && strcmp(kind, tier_names[tier]) != 0) tier++;
+    return (enum tier)tier;
 }
 
 static bool uses_tier(const struct plan *plan, enum tier tier)
@@ -244,8 +234,8 @@ static void add_links_together(struct result *result, struct base base, struct a
 {
     double best_tier = 0.0;
     for (int g = 0; g < result->n_gains; g++) {
-        bool link = is_tier(result->gains[g].kind);
-        if (link) best_tier = fmax(best_tier, result->gains[g].frac);
+        if (tier_of(result->gains[g].kind) == N_TIERS) continue;
+        best_tier = fmax(best_tier, result->gains[g].frac);
     }
     struct scale scale = scale_none;
     for (int tier = 0; tier < N_TIERS; tier++) scale.tier[tier] = 2.0;
@@ -307,9 +297,7 @@ static const char *name_limit(const struct result *result, const char *kind, str
     if (strcmp(kind, "compute") == 0) return result->in->gpu.name;
     if (strcmp(kind, "launch") == 0) return "kernel launch and input";
     if (strcmp(kind, "latency") == 0) return result->in->library.name;
-    int tier = 0;
-    while (tier < N_TIERS && strcmp(kind, tier_names[tier]) != 0) tier++;
-    return name_links(result, (enum tier)tier, perm); /* N_TIERS: of any tier */
+    return name_links(result, tier_of(kind), perm); /* all links together: of any tier */
 }
 
 /* ---- interval ---- */

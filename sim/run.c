@@ -33,18 +33,13 @@ static int compare_changes(const void *left, const void *right)
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-static const struct op *op_of(const struct plan *plan, const struct span *span)
-{
-    return &plan->in->job->programs[plan->classes[span->rank_class].program].ops[span->op];
-}
-
 static void find_memory_peak(const struct plan *plan, struct run *run, struct arena scratch)
 {
     struct change *changes = arena_new(&scratch, struct change, 2 * run->n_spans + 1);
     int64_t n = 0;
     for (int64_t s = 0; s < run->n_spans; s++) {
         const struct span *span = &run->spans[s];
-        const struct op *op = op_of(plan, span);
+        const struct op *op = span_op(plan, span);
         if (op->alloc_B > 0.0) {
             changes[n++] = (struct change){span->start_s, op->alloc_B, span->rank_class};
         }
@@ -54,7 +49,7 @@ static void find_memory_peak(const struct plan *plan, struct run *run, struct ar
     }
     qsort(changes, (size_t)n, sizeof *changes, compare_changes);
     for (int c = 0; c < plan->n_classes; c++) {
-        double static_B = plan->in->job->programs[plan->classes[c].program].static_B;
+        double static_B = plan_program(plan, c)->static_B;
         if (c == 0 || static_B > run->peak_memory_B) {
             run->peak_memory_B = static_B;
             run->peak_class = c;
@@ -64,7 +59,7 @@ static void find_memory_peak(const struct plan *plan, struct run *run, struct ar
     for (int64_t i = 0; i < n; i++) {
         int c = changes[i].rank_class;
         if (i == 0 || c != changes[i - 1].rank_class) {
-            held_B = plan->in->job->programs[plan->classes[c].program].static_B;
+            held_B = plan_program(plan, c)->static_B;
         }
         held_B += changes[i].bytes;
         if (held_B > run->peak_memory_B) {

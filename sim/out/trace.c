@@ -13,11 +13,6 @@ static const char *const part_names[N_PARTS] = {
     [PART_INPUT] = "input",
 };
 
-static const struct program *program_of(const struct plan *plan, int class)
-{
-    return &plan->in->job->programs[plan->classes[class].program];
-}
-
 static bool kept(const struct result *result, const struct span *span)
 {
     return span->rank_class < TRACE_CLASSES &&
@@ -42,7 +37,7 @@ static void name_class(struct writer *writer, const struct plan *plan, int class
 {
     char name[128];
     const struct plan_class *ranks = &plan->classes[class];
-    const struct program *program = program_of(plan, class);
+    const struct program *program = plan_program(plan, class);
     snprintf(name, sizeof name, "rank %d, stands for %d rank%s", ranks->rep, ranks->n_ranks,
              ranks->n_ranks == 1 ? "" : "s");
     name_event(writer, "process_name", class, -1, name);
@@ -58,7 +53,7 @@ static void time_us(struct writer *writer, const char *key, double time_s)
 
 static void write_args(struct writer *writer, const struct plan *plan, const struct span *span)
 {
-    const struct op *op = &program_of(plan, span->rank_class)->ops[span->op];
+    const struct op *op = &plan_program(plan, span->rank_class)->ops[span->op];
     const int *colls = plan->classes[span->rank_class].coll;
     writer_flat_object(writer, "args");
     writer_integer(writer, "iteration", span->iteration);
@@ -87,7 +82,7 @@ static void begin_event(struct writer *writer, const struct op *op, int class, c
 static void write_span(struct writer *writer, const struct plan *plan, const struct span *span,
                        double zero_s)
 {
-    const struct op *op = &program_of(plan, span->rank_class)->ops[span->op];
+    const struct op *op = &plan_program(plan, span->rank_class)->ops[span->op];
     bool waits = op->kind == OP_COLLECTIVE && span->begin_s > span->start_s;
     if (waits) {
         begin_event(writer, op, span->rank_class, "wait for the others");

@@ -1,32 +1,11 @@
 /* Rates of the event queue and of the fluid solver on one core, with checks of the results but none
  * of the times. Peak memory is that of the process so far. */
 #include "../net/fat_tree.h"
+#include "bench.h"
 
 #include "base/arena.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
-
-static double clock_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double peak_MB(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss * 1024e-6;
-}
-
-static void report(const char *what, double seconds, const char *more)
-{
-    printf("%-44s %10.4f s  %-44s peak %6.1f MB\n", what, seconds, more, peak_MB());
-    fflush(stdout);
-}
 
 /* xorshift64*, Marsaglia 2003 and Vigna 2016; in (0, 1) */
 static double draw(uint64_t *state)

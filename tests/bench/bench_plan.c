@@ -1,22 +1,6 @@
 /* How long folding and placing take for 16,384 ranks, one core. Times are shown, not checked. */
 #include "../sim/cluster.h"
-
-#include <sys/resource.h>
-#include <time.h>
-
-static double clock_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double peak_MB(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss * 1024e-6;
-}
+#include "bench.h"
 
 static const struct fabric_spec big_tree = {.kind = "fat-tree",
                                             .levels = 3,
@@ -35,7 +19,7 @@ static const struct fabric_spec big_hashed_tree = {.kind = "fat-tree",
 static const struct fabric_spec big_dragonfly = {
     .kind = "dragonfly", .routing = "minimal", .wiring = "packed", .oversubscription = 1};
 
-static void report(const char *what, const struct inputs *in, struct arena scratch)
+static void time_plan(const char *what, const struct inputs *in, struct arena scratch)
 {
     double best_s = HUGE_VAL;
     const struct plan *plan = NULL;
@@ -45,9 +29,10 @@ static void report(const char *what, const struct inputs *in, struct arena scrat
         plan = plan_build(in, &again);
         best_s = fmin(best_s, clock_s() - begin_s);
     }
-    printf("%-44s %10.4f s  %d classes of ranks, %d of groups, %d of links   peak %6.1f MB\n", what,
-           best_s, plan->n_classes, plan->n_groups, plan->n_link_classes, peak_MB());
-    fflush(stdout);
+    char more[96];
+    snprintf(more, sizeof more, "%d classes of ranks, %d of groups, %d of links", plan->n_classes,
+             plan->n_groups, plan->n_link_classes);
+    report(what, best_s, more);
 }
 
 static void lone(const char *what, const struct fabric_spec *fabric, const char *algorithm,
@@ -55,7 +40,7 @@ static void lone(const char *what, const struct fabric_spec *fabric, const char 
 {
     struct topo *topo = build_topo(&octo_node, fabric, 16384, &scratch);
     struct job *job = lone_job(16384, coll_op(0, COLL_ALLREDUCE, 1e9, algorithm), &scratch);
-    report(what, build_inputs(topo, job, &scratch), scratch);
+    time_plan(what, build_inputs(topo, job, &scratch), scratch);
 }
 
 /* TP 8 inside the nodes, PP 16, DP 128; the stages' programs differ in name only. */
@@ -80,7 +65,7 @@ static void hybrid(const char *what, const struct fabric_spec *fabric, struct ar
             (struct comm){.name = "pp", .first_axis = 1, .last_axis = 1, .from = p, .to = p + 1};
     }
     struct topo *topo = build_topo(&octo_node, fabric, 16384, &scratch);
-    report(what, build_inputs(topo, job, &scratch), scratch);
+    time_plan(what, build_inputs(topo, job, &scratch), scratch);
 }
 
 int main(void)

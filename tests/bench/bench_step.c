@@ -1,29 +1,11 @@
 /* How long collectives and whole steps take to simulate, one core. Times and memory are shown, not
  * checked; results are. Peak memory is that of the process so far, so what needs least comes first. */
 #include "../sim/cluster.h"
+#include "bench.h"
 
 #include "engine.h"
 #include "io/scenario.h"
 #include "predict.h"
-
-#include <sys/resource.h>
-#include <time.h>
-
-static double clock_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void report(const char *what, double seconds, const char *more)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    printf("%-44s %10.4f s  %-44s peak %6.1f MB\n", what, seconds, more,
-           (double)usage.ru_maxrss * 1024e-6);
-    fflush(stdout);
-}
 
 /* ---- ring all-reduce, message by message ---- */
 
