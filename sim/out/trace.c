@@ -53,7 +53,7 @@ static void time_us(struct writer *writer, const char *key, double time_s)
 
 static void write_args(struct writer *writer, const struct plan *plan, const struct span *span)
 {
-    const struct op *op = &plan_program(plan, span->rank_class)->ops[span->op];
+    const struct op *op = span_op(plan, span);
     const int *colls = plan->classes[span->rank_class].coll;
     writer_flat_object(writer, "args");
     writer_integer(writer, "iteration", span->iteration);
@@ -82,7 +82,7 @@ static void begin_event(struct writer *writer, const struct op *op, int class, c
 static void write_span(struct writer *writer, const struct plan *plan, const struct span *span,
                        double zero_s)
 {
-    const struct op *op = &plan_program(plan, span->rank_class)->ops[span->op];
+    const struct op *op = span_op(plan, span);
     bool waits = op->kind == OP_COLLECTIVE && span->begin_s > span->start_s;
     if (waits) {
         begin_event(writer, op, span->rank_class, "wait for the others");
