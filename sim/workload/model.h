@@ -24,9 +24,22 @@ enum layer_kind {
     LAYER_LOSS
 };
 
+/* how tensor and expert parallelism divide a layer, see Shoeybi et al., Megatron-LM, 2019, sec. 3:
+ * a column layer holds a share of its outputs (backward sums the input's gradient over the group),
+ * a row layer a share of its inputs (forward sums its output), heads lie between the two. */
+enum layer_split { SPLIT_NONE, SPLIT_COLUMN, SPLIT_ROW, SPLIT_HEADS, SPLIT_EXPERTS };
+
 struct layer {
     const char *name;
     enum layer_kind kind;
+    enum layer_split split;
+    int32_t block; /* the repeated block of a transformer it is in: 0 .. n_blocks - 1; -1 before the
+                      first, n_blocks behind the last (embedding, head). Pipeline stages are cut
+                      between blocks. */
+    /* Its matrix products, forward, per sample: n_products of (m x k) by (k x n), convolutions as
+     * implicit products (m = output pixels, k = input channels x window); batching makes m longer,
+     * or n_products where the weights are no weights (attention). 0 = not known: flop alone. */
+    double m, n, k, n_products;
     double flop; /* forward, per sample (2 per multiply-add), >= 0 */
     double read_elements,
         written_elements; /* activations moved forward, per sample (parameters not counted) */
@@ -46,7 +59,9 @@ struct model {
     double tokens_per_sample; /* 1 for images; sequence length for text */
     struct layer *layers;
     int n_layers;
-    struct tensor *tensors; /* in registration order */
+    int n_blocks;                     /* see layer.block; 0 = not made of blocks */
+    int n_experts, experts_per_token; /* of a mixture; 0, 0 = dense */
+    struct tensor *tensors;           /* in registration order */
     int n_tensors;
 };
 

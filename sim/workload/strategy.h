@@ -6,6 +6,18 @@
 #include "workload/kernel.h"
 #include "workload/program.h"
 
+enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, N_RECOMPUTES };
+
+/* how ranks divide model, data and state ("parallel" strategy); n_ranks = tensor x pipeline x
+ * context x replicas, and experts divides context x replicas */
+struct split {
+    int tensor, pipeline, virtual_stages, context, experts; /* >= 1 */
+    bool sequence;  /* Megatron sequence parallelism: norms and dropout divided over tensor ranks */
+    int zero_stage; /* 0 .. 3: optimizer state, gradients, parameters divided over shard_ranks */
+    int shard_ranks; /* 0 = all replicas */
+    enum recompute recompute;
+};
+
 struct train_spec {
     const char *strategy; /* a name in strategies */
     int n_ranks;
@@ -24,6 +36,7 @@ struct train_spec {
                          scaled to it; 0 = use the profile alone */
     double input_s;   /* host time per step to feed the batch, 0 = none */
     int n_iterations;
+    struct split split;
 };
 
 struct strategy {
