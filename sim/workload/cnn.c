@@ -44,6 +44,10 @@ static struct shape conv(struct builder *b, const char *name, struct shape in, i
     bool image = b->model->n_layers == 0;
     builder_layer(b, (struct layer){.name = name,
                                     .kind = LAYER_CONV,
+                                    .m = (double)out.h * out.w,
+                                    .n = channels,
+                                    .k = (double)in.c * k.kh * k.kw,
+                                    .n_products = 1.0,
                                     .flop = 2.0 * weights * out.h * out.w,
                                     .read_elements = elements(in),
                                     .written_elements = elements(out),
@@ -100,6 +104,10 @@ static void linear(struct builder *b, const char *name, int in, int out)
 {
     builder_layer(b, (struct layer){.name = name,
                                     .kind = LAYER_LINEAR,
+                                    .m = 1.0,
+                                    .n = out,
+                                    .k = in,
+                                    .n_products = 1.0,
                                     .flop = 2.0 * in * out,
                                     .read_elements = in,
                                     .written_elements = out,

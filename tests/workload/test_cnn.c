@@ -21,6 +21,31 @@ static void first_convolution_of_resnet_by_hand(void **state)
     assert_close(conv->written_elements, 64.0 * 112 * 112, 0.0);
 }
 
+/* As a product: 112^2 output pixels by 64 channels, each a sum over a 7x7 window of 3 channels. */
+static void convolution_is_a_product_of_pixels_and_windows(void **state)
+{
+    const struct layer *conv = layer_named(rig_model("resnet50", *state), "conv1");
+    assert_close(conv->m, 112.0 * 112, 0.0);
+    assert_close(conv->n, 64.0, 0.0);
+    assert_close(conv->k, 3.0 * 49, 0.0);
+    assert_close(conv->n_products, 1.0, 0.0);
+}
+
+/* Every matrix layer of every network of images says what product it is: 2 m n k per product is its
+ * FLOP. */
+static void products_make_the_flop(void **state)
+{
+    for (int i = 0; i < n_model_kinds; i++) {
+        const struct model *model = model_kinds[i].build(&model_kinds[i], 0, *state);
+        if (strcmp(model->sample, "image") != 0) continue;
+        for (int l = 0; l < model->n_layers; l++) {
+            const struct layer *layer = &model->layers[l];
+            double flop = 2.0 * layer->m * layer->n * layer->k * layer->n_products;
+            if (layer_is_matrix(layer->kind)) assert_close(flop, layer->flop, 1e-12);
+        }
+    }
+}
+
 /* v1 halves the image in the first 1x1 of a stage, v1.5 in the 3x3 behind it: the 3x3 costs the
  * same (its output is the small image in both), the 1x1 before it four times as much. */
 static void version_moves_the_stride(void **state)
@@ -89,6 +114,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_convolution_of_resnet_by_hand),
+        cmocka_unit_test(convolution_is_a_product_of_pixels_and_windows),
+        cmocka_unit_test(products_make_the_flop),
         cmocka_unit_test(version_moves_the_stride),
         cmocka_unit_test(tensors_stand_in_registration_order),
         cmocka_unit_test(images_shrink_to_the_published_size),
