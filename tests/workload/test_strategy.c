@@ -96,7 +96,14 @@ static void two_hundred_million_parameters(void **state)
     struct layer layer = {
         .name = "all", .kind = LAYER_LINEAR, .flop = 1e9, .n_tensors = 2, .n_kernels = 1};
     struct tensor tensors[] = {{"weight", 199999000, 0}, {"bias", 1000, 0}};
-    struct model model = {"200M", "made up", "sample", 1, &layer, 1, tensors, 2};
+    struct model model = {.name = "200M",
+                          .source = "made up",
+                          .sample = "sample",
+                          .tokens_per_sample = 1,
+                          .layers = &layer,
+                          .n_layers = 1,
+                          .tensors = tensors,
+                          .n_tensors = 2};
     struct gpu gpu = rig_gpu();
     for (int s = 0; s < n_strategies; s++) {
         if (!exchanges(strategies[s].name)) continue;
