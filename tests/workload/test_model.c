@@ -49,6 +49,38 @@ static void multiply_adds_are_the_published_ones(void **state)
     assert_int_equal(n_known, 11);
 }
 
+/* A layer's products, 2 m n k each, are all of its matrix FLOP; other layers have none. Every
+ * transformer tells its products. */
+static void products_are_the_matrix_flop(void **state)
+{
+    for (int i = 0; i < n_model_kinds; i++) {
+        const struct model *model = model_kinds[i].build(&model_kinds[i], 0, *state);
+        for (int l = 0; l < model->n_layers; l++) {
+            const struct layer *layer = &model->layers[l];
+            double flop = 2 * layer->m * layer->n * layer->k * layer->n_products;
+            if (!layer_is_matrix(layer->kind)) assert_close(layer->n_products, 0, 0);
+            if (layer->n_products > 0) assert_close(flop, layer->flop, 1e-12);
+            if (model->n_blocks > 0 && layer_is_matrix(layer->kind))
+                assert_true(layer->n_products > 0);
+        }
+    }
+}
+
+/* Blocks stand in order: -1 before the first, n_blocks behind the last. */
+static void blocks_stand_in_order(void **state)
+{
+    for (int i = 0; i < n_model_kinds; i++) {
+        const struct model *model = model_kinds[i].build(&model_kinds[i], 0, *state);
+        if (model->n_blocks == 0) continue;
+        assert_int_equal(model->layers[0].block, -1);
+        for (int l = 1; l < model->n_layers; l++) {
+            int step = model->layers[l].block - model->layers[l - 1].block;
+            assert_true(step == 0 || step == 1);
+        }
+        assert_int_equal(model->layers[model->n_layers - 1].block, model->n_blocks);
+    }
+}
+
 static void every_tensor_has_one_layer(void **state)
 {
     for (int i = 0; i < n_model_kinds; i++) {
@@ -84,6 +116,8 @@ int main(void)
         cmocka_unit_test(parameters_are_the_published_ones),
         cmocka_unit_test(counts_known_by_heart),
         cmocka_unit_test(multiply_adds_are_the_published_ones),
+        cmocka_unit_test(products_are_the_matrix_flop),
+        cmocka_unit_test(blocks_stand_in_order),
         cmocka_unit_test(every_tensor_has_one_layer),
         cmocka_unit_test(unknown_model_is_not_found),
         cmocka_unit_test(early_tensor_is_claimed_by_its_layer),

@@ -88,6 +88,37 @@ static void word_table_is_shared(void **state)
     }
 }
 
+/* Of a block, Megatron's cuts: QKV and the first product of the MLP by columns, the products behind
+ * them by rows, what lies between by heads, the rest not (Shoeybi et al. 2019, sec. 3). */
+static void a_block_is_cut_as_megatron_does(void **state)
+{
+    static const struct {
+        const char *name;
+        enum layer_split split;
+    } cuts[] = {
+        {"ln_1", SPLIT_NONE},
+        {"attn.c_attn", SPLIT_COLUMN},
+        {"attention.scores", SPLIT_HEADS},
+        {"attention.softmax", SPLIT_HEADS},
+        {"attention.context", SPLIT_HEADS},
+        {"attn.c_proj", SPLIT_ROW},
+        {"attn.add", SPLIT_NONE},
+        {"ln_2", SPLIT_NONE},
+        {"mlp.c_fc", SPLIT_COLUMN},
+        {"mlp.act", SPLIT_HEADS},
+        {"mlp.c_proj", SPLIT_ROW},
+        {"mlp.add", SPLIT_NONE},
+    };
+    const struct model *model = rig_model("gpt2", *state);
+    int l = 0;
+    while (model->layers[l].block < 0) l++;
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++, l++) {
+        assert_string_equal(model->layers[l].name + strlen("transformer.h.0."), cuts[i].name);
+        assert_int_equal(model->layers[l].split, cuts[i].split);
+    }
+    assert_int_equal(model->layers[l].block, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +127,7 @@ int main(void)
         cmocka_unit_test(bert_predicts_masked_words_only),
         cmocka_unit_test(word_bias_is_registered_early),
         cmocka_unit_test(word_table_is_shared),
+        cmocka_unit_test(a_block_is_cut_as_megatron_does),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
