@@ -9,7 +9,8 @@
 #include "workload/model.h"
 
 /* sizes: blocks in the four stages; 1 = bottleneck blocks (0 = basic); 1 = stride in the 3x3
- * convolution (v1.5), 0 = in the first 1x1 (v1) */
+ * convolution (v1.5), 0 = in the first 1x1 (v1); groups of the 3x3 convolutions (ResNeXt), 0 = 1;
+ * 1 = with squeeze and excitation */
 struct model *cnn_resnet(const struct model_kind *kind, int seq_len, struct arena *perm);
 struct model *cnn_vgg16(const struct model_kind *kind, int seq_len, struct arena *perm);
 struct model *cnn_alexnet(const struct model_kind *kind, int seq_len, struct arena *perm);

@@ -10,6 +10,7 @@
  * HuggingFace's model.num_parameters() with tied heads. Multiply-adds: the same table (GFLOPS there
  * are multiply-adds) and, for ResNet v1, table 1 of He et al. 2016. */
 #define TORCHVISION "torchvision, models/resnet.py and table of pre-trained weights"
+#define TIMM        "huggingface/pytorch-image-models, results/benchmark-infer-*.csv"
 #define HE_2016     "He et al., Deep residual learning for image recognition, 2016, table 1"
 #define BERT        "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
 #define GPT2        "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
@@ -24,6 +25,8 @@ const struct model_kind model_kinds[] = {
     {"resnet50-v1.5", cnn_resnet, {3, 4, 6, 3, 1, 1}, 25557032, 4.089, 0, 0, TORCHVISION},
     {"resnet101-v1.5", cnn_resnet, {3, 4, 23, 3, 1, 1}, 44549160, 7.801, 0, 0, TORCHVISION},
     {"resnet152-v1.5", cnn_resnet, {3, 8, 36, 3, 1, 1}, 60192808, 11.514, 0, 0, TORCHVISION},
+    {"resnext101-32x4d", cnn_resnet, {3, 4, 23, 3, 1, 1, 32}, 44177704, 8.01, 0, 0, TIMM},
+    {"se-resnext101-32x4d", cnn_resnet, {3, 4, 23, 3, 1, 1, 32, 1}, 48955416, 8.02, 0, 0, TIMM},
     {"vgg16", cnn_vgg16, {0}, 138357544, 15.47, 0, 0, "Simonyan & Zisserman, 2015; torchvision, models/vgg.py"},
     {"alexnet", cnn_alexnet, {0}, 61100840, 0.714, 0, 0, "Krizhevsky, 2014; torchvision, models/alexnet.py"},
     {"inception-v3", cnn_inception_v3, {0}, 23834568, 5.713, 0, 0, "Szegedy et al., 2016; torchvision, models/inception.py with aux_logits=False"},
