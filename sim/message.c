@@ -147,8 +147,8 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
         int32_t port = find_port(player, group, (struct coll_flow){lane->member, dst});
         loads[n_loads++] = (struct load){port, 1.0 / port_Bps};
     }
-    double latency_s = topo_path_latency_s(topo, links, n) +
-                       place_hop_latency_s(row, place_hop_kind(topo, links, n));
+    double latency_s =
+        place_hop_s(row, place_hop_kind(topo, links, n), topo_path_latency_s(topo, links, n));
     latency_s *= player->scale.latency;
     lane->way = (struct way){loads, n_loads, find_line(player, latency_s), latency_s};
     lane->way_dst = dst;

@@ -184,18 +184,18 @@ enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_li
     return kind;
 }
 
-double place_hop_latency_s(const struct lib_choice *row, enum hop_kind kind)
+double place_hop_s(const struct lib_choice *row, enum hop_kind kind, double wire_s)
 {
     switch (kind) {
     case HOP_SCALEUP:
-        return row->scaleup_latency_s;
+        return row->scaleup_latency_s + fmax(0.0, wire_s - row->scaleup_wire_s);
     case HOP_PCIE:
-        return row->pcie_latency_s;
+        return row->pcie_latency_s + fmax(0.0, wire_s - row->pcie_wire_s);
     case HOP_NET:
     case N_HOP_KINDS:
         break;
     }
-    return row->net_latency_s;
+    return row->net_latency_s + fmax(0.0, wire_s - row->net_wire_s);
 }
 
 double place_efficiency(const struct lib_choice *row, enum tier tier)
@@ -302,8 +302,7 @@ static struct affine hop_of(const struct reach *reach, int n_channels,
         rate_Bps = fmin(rate_Bps, n_channels * narrow_Bps * place_efficiency(row, (enum tier)t));
     }
     must(isfinite(rate_Bps));
-    return (struct affine){reach->latency_s + place_hop_latency_s(row, reach->kind),
-                           1.0 / rate_Bps};
+    return (struct affine){place_hop_s(row, reach->kind, reach->latency_s), 1.0 / rate_Bps};
 }
 
 struct coll_hops place_hops(const struct reaches *reaches, const struct library *library,

@@ -47,7 +47,10 @@ int place_route(const struct place *place, struct coll_flow flow, int channel, i
 /* what a message pays per hop, by the slowest kind of link on its way */
 enum hop_kind { HOP_SCALEUP, HOP_PCIE, HOP_NET, N_HOP_KINDS };
 enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links);
-double place_hop_latency_s(const struct lib_choice *row, enum hop_kind kind);
+
+/* place_hop_s — alpha of a hop whose wire takes wire_s: what the row says, and of the wire what goes
+ * beyond the usual one, which the row's figure holds. */
+double place_hop_s(const struct lib_choice *row, enum hop_kind kind, double wire_s);
 
 /* place_efficiency — payload per byte on a link of that tier. */
 double place_efficiency(const struct lib_choice *row, enum tier tier);

@@ -217,8 +217,7 @@ static struct alphas alphas_of(const double *wire_s, const struct lib_choice *ro
 {
     double alpha_s[N_HOP_KINDS];
     for (int k = 0; k < N_HOP_KINDS; k++) {
-        alpha_s[k] =
-            wire_s[k] < 0.0 ? -1.0 : wire_s[k] + place_hop_latency_s(row, (enum hop_kind)k);
+        alpha_s[k] = wire_s[k] < 0.0 ? -1.0 : place_hop_s(row, (enum hop_kind)k, wire_s[k]);
     }
     double intra_s = fmax(alpha_s[HOP_SCALEUP], alpha_s[HOP_PCIE]);
     double inter_s = alpha_s[HOP_NET];

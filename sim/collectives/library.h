@@ -11,7 +11,9 @@ struct lib_choice {
     const struct coll_algo *algo;
     const char *protocol; /* "LL", "LL128", "Simple", "tcp", ... */
     double base_latency_s;
-    double scaleup_latency_s, pcie_latency_s, net_latency_s; /* per hop, on top of the wire's own */
+    double scaleup_latency_s, pcie_latency_s, net_latency_s; /* per hop */
+    double scaleup_wire_s, pcie_wire_s,
+        net_wire_s; /* the part of them that a usual wire takes; of a longer one the rest comes on top */
     double efficiency_scaleup, efficiency_pcie,
         efficiency_net;       /* payload / line rate, 0 < e <= 1 */
     double channel_cap_Bps;   /* per library channel, INFINITY if none */

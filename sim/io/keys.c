@@ -50,7 +50,7 @@ static const struct field fabric_fields[] = {
     REAL("link_latency", DIM_TIME, struct fabric_keys, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
     REAL("global_latency", DIM_TIME, struct fabric_keys, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
     CHOICE("routing", struct fabric_keys, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
-    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of all servers together"),
+    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of neighbouring servers, as many as a leaf has ports, on one leaf"),
     INT("seed", struct fabric_keys, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
 };
 static const struct field strategy_fields[] = {

@@ -80,15 +80,18 @@ static const struct field library_fields[] = {
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
     BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),
     REAL("spread", DIM_FRACTION, struct library_profile, spread, 0, 1, "0.1", "relative standard deviation of predicted collective times, for the interval"),
+    REAL("scaleup_wire", DIM_TIME, struct library_profile, scaleup_wire_s, 0, 1, "0us", "the wire's time of a hop over the links between GPUs that scaleup_latency holds already; a longer one adds the rest"),
+    REAL("pcie_wire", DIM_TIME, struct library_profile, pcie_wire_s, 0, 1, "0us", "the same over PCIe"),
+    REAL("net_wire", DIM_TIME, struct library_profile, net_wire_s, 0, 1, "0us", "the same between servers"),
     REAL("memory_traffic", DIM_NUMBER, struct library_profile, memory_traffic, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; kernels share the memory's bandwidth with it"),
 };
 
 const struct field profile_choice_fields[] = {
     TEXT("protocol", struct lib_choice, protocol, "Simple", "name of the protocol"),
     REAL("base_latency", DIM_TIME, struct lib_choice, base_latency_s, 0, 10, "0us", "once per collective"),
-    REAL("scaleup_latency", DIM_TIME, struct lib_choice, scaleup_latency_s, 0, 10, "0us", "per hop over the links between GPUs, beside the wire's own"),
-    REAL("pcie_latency", DIM_TIME, struct lib_choice, pcie_latency_s, 0, 10, "0us", "per hop over PCIe, beside the wire's own"),
-    REAL("net_latency", DIM_TIME, struct lib_choice, net_latency_s, 0, 10, "0us", "per hop between servers, beside the wire's own"),
+    REAL("scaleup_latency", DIM_TIME, struct lib_choice, scaleup_latency_s, 0, 10, "0us", "per hop over the links between GPUs, see scaleup_wire"),
+    REAL("pcie_latency", DIM_TIME, struct lib_choice, pcie_latency_s, 0, 10, "0us", "per hop over PCIe, see pcie_wire"),
+    REAL("net_latency", DIM_TIME, struct lib_choice, net_latency_s, 0, 10, "0us", "per hop between servers, see net_wire"),
     REAL("efficiency_scaleup", DIM_FRACTION, struct lib_choice, efficiency_scaleup, 1e-3, 1, "1", "payload of what crosses the links between GPUs; the server's own efficiency multiplies it"),
     REAL("efficiency_pcie", DIM_FRACTION, struct lib_choice, efficiency_pcie, 1e-3, 1, "1", "payload of what crosses PCIe; the server's own efficiency multiplies it"),
     REAL("efficiency_net", DIM_FRACTION, struct lib_choice, efficiency_net, 1e-3, 1, "1", "payload of what crosses the network; the card's own efficiency multiplies it"),
@@ -488,6 +491,12 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
     *out = (struct library_profile){0};
     load_ref(reader, &profile_kinds[PROFILE_LIBRARY], ref, NULL, out);
     out->library.name = name_of(ref, out->library.name);
+    for (int i = 0; i < out->library.n_choices; i++) {
+        struct lib_choice *choice = &out->library.choices[i];
+        choice->scaleup_wire_s = out->scaleup_wire_s;
+        choice->pcie_wire_s = out->pcie_wire_s;
+        choice->net_wire_s = out->net_wire_s;
+    }
     if (out->library.n_choices == 0 && diag_ok(reader->diag)) {
         diag_error(reader->diag, place_of(reader, ref), "library \"%s\" has no choices",
                    out->library.name);

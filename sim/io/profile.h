@@ -43,6 +43,7 @@ struct library_profile {
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     double spread;            /* relative standard deviation of predicted collective times */
     double memory_traffic;    /* see inputs.h, hbm_per_comm_B */
+    double scaleup_wire_s, pcie_wire_s, net_wire_s; /* of all choices, see library.h */
 };
 
 /* profile_kind — one row per kind of profile; loader, schema, docs and tests read it. */

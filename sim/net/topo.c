@@ -79,20 +79,38 @@ static bool reserve(struct topo *topo, const struct fabric_kind *kind, struct ar
     return true;
 }
 
-static bool is_rail(const struct topo *topo)
+/* Rails go by blocks of as many neighbouring servers as a leaf has ports: card k of all of a block on
+ * one leaf. The last block may be smaller. */
+struct block {
+    int first_port, first_node, n_nodes;
+};
+
+static struct block block_at(const struct topo *topo, int node)
 {
-    return strcmp(topo->fabric_spec.wiring, "rail") == 0;
+    int first = node / topo->rail_nodes * topo->rail_nodes;
+    int left = topo->n_nodes - first;
+    return (struct block){first * topo->node.nics_per_node, first,
+                          left < topo->rail_nodes ? left : topo->rail_nodes};
+}
+
+static int find_rail_nodes(const struct topo *topo)
+{
+    const struct fabric_spec *spec = &topo->fabric_spec;
+    if (strcmp(spec->wiring, "rail") != 0) return 1; /* packed: each server is its own block */
+    int ports = spec->hosts_per_leaf > 0 ? spec->hosts_per_leaf : spec->ports_per_router;
+    return ports > 0 ? ports : topo->n_nodes;
 }
 
 int topo_port(const struct topo *topo, int node, int nic)
 {
-    if (is_rail(topo)) return nic * topo->n_nodes + node;
-    return node * topo->node.nics_per_node + nic;
+    struct block block = block_at(topo, node);
+    return block.first_port + nic * block.n_nodes + node - block.first_node;
 }
 
 int topo_port_node(const struct topo *topo, int port)
 {
-    return is_rail(topo) ? port % topo->n_nodes : port / topo->node.nics_per_node;
+    struct block block = block_at(topo, port / topo->node.nics_per_node);
+    return block.first_node + (port - block.first_port) % block.n_nodes;
 }
 
 /* the cables of the switch that has most */
@@ -114,6 +132,7 @@ static void build_fabric(struct topo *topo, const struct fabric_kind *kind, stru
                                     .first_vertex = topo->n_vertices,
                                     .first_link = topo->n_links,
                                     .ecmp = strcmp(topo->fabric_spec.routing, "ecmp") == 0};
+    topo->rail_nodes = find_rail_nodes(topo);
     int *port_vertex = arena_new(perm, int, topo->n_ports);
     for (int node = 0; node < topo->n_nodes; node++) {
         int first_nic = node * topo->vertices_per_node + topo->layout->first_nic;

@@ -78,12 +78,13 @@ struct fabric_spec {
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */
     double link_latency_s, global_latency_s;
     const char
-        *routing;       /* "static": chosen by destination (fat-tree: d-mod-k); "ecmp": seeded hash;
+        *routing; /* "static": chosen by destination (fat-tree: d-mod-k); "ecmp": seeded hash;
                             "minimal": the same as "static", all routes here being shortest. NULL = "static" */
-    const char *wiring; /* "packed": a node's NICs on one leaf; "rail": NIC k of all nodes together.
-                            NULL = "packed" */
-    uint64_t seed;      /* of the ECMP hash */
-    double port_Bps;    /* rate of the ports' cables; topo_build copies it from the node */
+    const char
+        *wiring;     /* "packed": a node's NICs on one leaf; "rail": NIC k of neighbouring nodes, as
+                            many as a leaf has ports, on one leaf. NULL = "packed" */
+    uint64_t seed;   /* of the ECMP hash */
+    double port_Bps; /* rate of the ports' cables; topo_build copies it from the node */
 };
 
 enum { ROUTE_MAX = 24 };     /* links of the longest route, with room to spare */
@@ -104,6 +105,7 @@ struct topo {
     int n_vertices, n_links;
     int cap_vertices, cap_links;
     int n_nodes, n_gpus, n_ports;
+    int rail_nodes; /* nodes whose NICs of equal number share a leaf; 1 = packed */
     struct node_spec node;
     int vertices_per_node, links_per_node; /* inside a server */
     const struct node_layout *layout;

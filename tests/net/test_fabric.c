@@ -125,6 +125,29 @@ static void wiring_says_who_shares_a_leaf(void **state)
     }
 }
 
+/* 20 nodes of 2 NICs on routers of 16 ports: the first 16 nodes fill router 0 with their NIC 0 and
+ * router 1 with their NIC 1; the 8 NICs of the other 4 share router 2. */
+static void rails_go_by_as_many_nodes_as_a_switch_has_ports(void **state)
+{
+    struct node_spec node = one_gpu_node();
+    node.nics_per_node = 2;
+    struct fabric_spec fabric = fabric_of("dragonfly");
+    fabric.ports_per_router = 16;
+    fabric.routers_per_group = 4;
+    fabric.global_per_router = 4;
+    fabric.wiring = "rail";
+    struct topo *topo = built(node, fabric, 20, *state);
+    assert_true(topo_find_link(topo, "node 0 nic 0 -> router 0.0") >= 0);
+    assert_true(topo_find_link(topo, "node 15 nic 0 -> router 0.0") >= 0);
+    assert_true(topo_find_link(topo, "node 15 nic 1 -> router 0.1") >= 0);
+    assert_true(topo_find_link(topo, "node 16 nic 0 -> router 0.2") >= 0);
+    assert_true(topo_find_link(topo, "node 19 nic 1 -> router 0.2") >= 0);
+    for (int i = 0; i < 20; i++) {
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(topo_port_node(topo, topo_port(topo, i, k)), i);
+    }
+}
+
 static void unknown_words_are_refused_with_the_nearest(void **state)
 {
     struct node_spec node = one_gpu_node();
@@ -162,6 +185,7 @@ int main(void)
         cmocka_unit_test(cables_between_the_same_two_vertices_are_neighbours),
         cmocka_unit_test(the_bisection_is_positive_and_never_above_the_ports),
         cmocka_unit_test(wiring_says_who_shares_a_leaf),
+        cmocka_unit_test(rails_go_by_as_many_nodes_as_a_switch_has_ports),
         cmocka_unit_test(unknown_words_are_refused_with_the_nearest),
         cmocka_unit_test(bad_rates_are_refused),
     };
