@@ -24,12 +24,13 @@ static void start_bundles(struct player *player, int meeting)
         if (bytes <= 0.0 || (bundle->n_loads == 0 && isinf(bundle->cap_Bps))) continue;
         int slot = player_take_slot(player, meeting);
         m->n_active++;
-        int id = fluid_add(player->fluid, (struct activity_spec){.loads = bundle->loads,
-                                                                 .n_loads = bundle->n_loads,
-                                                                 .work = bytes + phase->fill_B,
-                                                                 .cap = bundle->cap_Bps,
-                                                                 .weight = 1.0,
-                                                                 .tag = slot});
+        int id = fluid_add(player->fluid,
+                           (struct activity_spec){.loads = bundle->loads,
+                                                  .n_loads = bundle->n_loads,
+                                                  .work = (bytes + phase->fill_B) * m->times,
+                                                  .cap = bundle->cap_Bps,
+                                                  .weight = 1.0,
+                                                  .tag = slot});
         player->active[slot] = last ? id : -1;
     }
 }
@@ -44,7 +45,7 @@ static void next_phase(struct player *player, int meeting)
         return;
     }
     const struct plan_phase *phase = &player->plan->phases[coll->first_phase + m->phase];
-    double latency_s = phase->latency_s + (m->phase == 0 ? coll->launch_s : 0.0);
+    double latency_s = m->times * (phase->latency_s + (m->phase == 0 ? coll->launch_s : 0.0));
     evq_push(player->queue, player->now_s + latency_s * player->scale.latency, EVENT_EXPANDER,
              meeting);
 }

@@ -4,13 +4,22 @@
 
 #include <math.h>
 
+/* what is asked of a program again and again, worked out once */
+struct index {
+    int32_t *next;     /* [op] the op behind it on its stream; the first again behind the last */
+    int32_t *first_op; /* [stream] n_ops = it has none */
+    int32_t *place;    /* [op] a collective's number among those of its communicator */
+    int32_t **of_comm; /* [comm] the op of each number */
+};
+
 /* Evaluated in the order of the data: an op's times are known once those of its stream's last op and of its
- * dependencies are. Round after round over all streams until nothing new can be known. */
+ * dependencies are. Classes of which something new may be known stand in a queue. */
 struct walk {
     const struct plan *plan;
     const struct job *job;
     struct run *run;
     struct arena *perm;
+    struct index *indices; /* [program] */
     int *class_stream, *class_op;
     double *stream_free_s; /* [streams] end of its last evaluated op */
     int32_t *iteration;    /* [streams] of its next op */
@@ -21,13 +30,67 @@ struct walk {
         bool waiting;
         double start_s;
     } * waits;
+    int32_t *queue; /* [n_classes] ring */
+    bool *queued;   /* [n_classes] */
+    int head, n_queued;
 };
 
-static int next_op_of_stream(const struct program *program, int stream, int from)
+static void index_streams(const struct program *program, struct index *index, struct arena *perm)
 {
-    int op = from;
-    while (op < program->n_ops && program->ops[op].stream != stream) op++;
-    return op;
+    index->next = arena_new(perm, int32_t, program->n_ops);
+    index->first_op = arena_new(perm, int32_t, program->n_streams);
+    for (int s = 0; s < program->n_streams; s++) index->first_op[s] = program->n_ops;
+    int32_t *behind = arena_new(perm, int32_t, program->n_streams);
+    for (int o = program->n_ops - 1; o >= 0; o--) {
+        int stream = program->ops[o].stream;
+        bool last = index->first_op[stream] == program->n_ops;
+        index->next[o] = last ? -1 : behind[stream];
+        index->first_op[stream] = behind[stream] = o;
+    }
+    for (int o = 0; o < program->n_ops; o++) {
+        if (index->next[o] < 0) index->next[o] = index->first_op[program->ops[o].stream];
+    }
+}
+
+static void index_comms(const struct program *program, int n_comms, struct index *index,
+                        struct arena *perm)
+{
+    int32_t *n = arena_new(perm, int32_t, n_comms);
+    index->place = arena_new(perm, int32_t, program->n_ops);
+    index->of_comm = arena_new(perm, int32_t *, n_comms);
+    for (int o = 0; o < program->n_ops; o++) {
+        if (program->ops[o].kind != OP_COLLECTIVE) continue;
+        index->place[o] = n[program->ops[o].comm]++;
+    }
+    for (int c = 0; c < n_comms; c++) index->of_comm[c] = arena_new(perm, int32_t, n[c]);
+    for (int o = 0; o < program->n_ops; o++) {
+        if (program->ops[o].kind != OP_COLLECTIVE) continue;
+        index->of_comm[program->ops[o].comm][index->place[o]] = o;
+    }
+}
+
+static const struct index *index_of(const struct walk *walk, int c)
+{
+    return &walk->indices[walk->plan->classes[c].program];
+}
+
+/* wake — the class may have something to evaluate. */
+static void wake(struct walk *walk, int c)
+{
+    if (walk->queued[c]) return;
+    walk->queued[c] = true;
+    walk->queue[(walk->head + walk->n_queued++) % walk->plan->n_classes] = c;
+}
+
+static void open_index(struct walk *walk, struct arena *perm)
+{
+    walk->indices = arena_new(perm, struct index, walk->job->n_programs);
+    for (int p = 0; p < walk->job->n_programs; p++) {
+        index_streams(&walk->job->programs[p], &walk->indices[p], perm);
+        index_comms(&walk->job->programs[p], walk->job->n_comms, &walk->indices[p], perm);
+    }
+    walk->queue = arena_new(perm, int32_t, walk->plan->n_classes);
+    walk->queued = arena_new(perm, bool, walk->plan->n_classes);
 }
 
 static struct walk open_walk(const struct plan *plan, struct arena *perm)
@@ -51,10 +114,12 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
     walk.end_s = arena_new(perm, double, (int64_t)n_ops *walk.job->n_iterations);
     walk.done = arena_new(perm, int32_t, n_ops);
     walk.waits = arena_new(perm, struct rendezvous, n_ops);
+    open_index(&walk, perm);
     for (int c = 0; c < plan->n_classes; c++) {
         for (int s = walk.class_stream[c]; s < walk.class_stream[c + 1]; s++) {
-            walk.next[s] = next_op_of_stream(plan_program(plan, c), s - walk.class_stream[c], 0);
+            walk.next[s] = index_of(&walk, c)->first_op[s - walk.class_stream[c]];
         }
+        wake(&walk, c);
     }
     return walk;
 }
@@ -91,31 +156,15 @@ static void settle(struct walk *walk, int c, int op, double start_s, double begi
     walk->end_s[(int64_t)at * walk->job->n_iterations + iteration] = end_s;
     walk->done[at]++;
     walk->stream_free_s[stream] = end_s;
-    walk->next[stream] = next_op_of_stream(program, program->ops[op].stream, op + 1);
-    if (walk->next[stream] == program->n_ops) {
-        walk->next[stream] = next_op_of_stream(program, program->ops[op].stream, 0);
-        walk->iteration[stream]++;
-    }
+    walk->next[stream] = index_of(walk, c)->next[op];
+    if (walk->next[stream] <= op) walk->iteration[stream]++;
+    wake(walk, c);
 }
 
-/* The op by which class c takes part in the index-th collective of a communicator, -1 if none. */
-static int comm_op(const struct program *program, int comm, int index)
+/* The op by which class c takes part in the collective of that number of a communicator. */
+static int comm_op(const struct walk *walk, int c, int comm, int number)
 {
-    for (int o = 0; o < program->n_ops; o++) {
-        if (program->ops[o].kind != OP_COLLECTIVE || program->ops[o].comm != comm) continue;
-        if (index-- == 0) return o;
-    }
-    return -1;
-}
-
-static int comm_index(const struct program *program, int op)
-{
-    int index = 0;
-    for (int o = 0; o < op; o++) {
-        index +=
-            program->ops[o].kind == OP_COLLECTIVE && program->ops[o].comm == program->ops[op].comm;
-    }
-    return index;
+    return index_of(walk, c)->of_comm[comm][number];
 }
 
 /* If every member of the group waits, the collective has a time: all of them are settled. */
@@ -123,18 +172,19 @@ static bool try_collective(struct walk *walk, int c, int op)
 {
     const struct plan *plan = walk->plan;
     int comm = plan_program(walk->plan, c)->ops[op].comm;
-    int index = comm_index(plan_program(walk->plan, c), op);
+    int number = index_of(walk, c)->place[op];
     const struct plan_group *group = &plan->groups[plan->classes[c].group[comm]];
     double begin_s = 0.0;
     for (int m = 0; m < group->n_classes; m++) {
-        int other = comm_op(plan_program(walk->plan, group->classes[m]), comm, index);
+        int other = comm_op(walk, group->classes[m], comm, number);
         const struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         if (!wait->waiting) return false;
         begin_s = fmax(begin_s, wait->start_s);
     }
-    double end_s = begin_s + plan->colls[plan->classes[c].coll[op]].estimate_s;
+    double one_s = plan->colls[plan->classes[c].coll[op]].estimate_s;
+    double end_s = begin_s + op_times(&plan_program(plan, c)->ops[op]) * one_s;
     for (int m = 0; m < group->n_classes; m++) {
-        int other = comm_op(plan_program(walk->plan, group->classes[m]), comm, index);
+        int other = comm_op(walk, group->classes[m], comm, number);
         struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         wait->waiting = false;
         settle(walk, group->classes[m], other, wait->start_s, begin_s, end_s);
@@ -161,22 +211,25 @@ static bool try_stream(struct walk *walk, int c, int stream)
     return true;
 }
 
-/* One round over all streams; false when nothing new could be known. */
-static bool try_streams(struct walk *walk)
+/* All that can be known of one class by now. What it settles for others wakes them; what one of its
+ * streams settles may let another go on, which wakes itself. */
+static void try_streams(struct walk *walk, int c)
 {
-    bool moved = false;
-    for (int c = 0; c < walk->plan->n_classes; c++) {
-        for (int s = walk->class_stream[c]; s < walk->class_stream[c + 1]; s++) {
-            while (try_stream(walk, c, s)) moved = true;
+    for (int s = walk->class_stream[c]; s < walk->class_stream[c + 1]; s++) {
+        while (try_stream(walk, c, s)) {
         }
     }
-    return moved;
 }
 
 struct run *estimate_run(const struct plan *plan, struct arena *perm)
 {
     struct walk walk = open_walk(plan, perm);
-    while (try_streams(&walk)) {
+    while (walk.n_queued > 0) {
+        int c = walk.queue[walk.head];
+        walk.head = (walk.head + 1) % plan->n_classes;
+        walk.n_queued--;
+        walk.queued[c] = false;
+        try_streams(&walk, c);
     }
     int left = 0;
     for (int c = 0; c < plan->n_classes; c++) {

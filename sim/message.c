@@ -149,7 +149,7 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     }
     double latency_s =
         place_hop_s(row, place_hop_kind(topo, links, n), topo_path_latency_s(topo, links, n));
-    latency_s *= player->scale.latency;
+    latency_s *= player->scale.latency * player->meetings[lane->meeting].times;
     lane->way = (struct way){loads, n_loads, find_line(player, latency_s), latency_s};
     lane->way_dst = dst;
     lane->way_channel = channel;
@@ -209,12 +209,13 @@ static void drain_next(struct player *player, int number)
               ~number); /* nothing to carry: at once */
         return;
     }
-    fluid_add(player->fluid, (struct activity_spec){.loads = lane->way.loads,
-                                                    .n_loads = lane->way.n_loads,
-                                                    .work = send->size_B,
-                                                    .cap = HUGE_VAL,
-                                                    .weight = 1.0,
-                                                    .tag = number});
+    fluid_add(player->fluid,
+              (struct activity_spec){.loads = lane->way.loads,
+                                     .n_loads = lane->way.n_loads,
+                                     .work = send->size_B * player->meetings[lane->meeting].times,
+                                     .cap = HUGE_VAL,
+                                     .weight = 1.0,
+                                     .tag = number});
 }
 
 /* The lane's next send, generated once; NULL when there is none. */
@@ -406,7 +407,8 @@ static void sends_join(struct player *player, int meeting, int rank_class)
     if (!group->place) open_group(player, meeting);
     if (m->n_joined == 1) reset_group(player, meeting);
     const struct plan_coll *coll = &player->plan->colls[m->coll];
-    double launch_s = player->scale.latency * (coll->launch_s + coll->row->base_latency_s);
+    double launch_s =
+        m->times * player->scale.latency * (coll->launch_s + coll->row->base_latency_s);
     int member = member_of(group, rank_class);
     int first_lane = group->first_lane + member * group->lanes_per_member;
     evq_push(player->queue, player->now_s + launch_s, EVENT_EXPANDER, first_lane);

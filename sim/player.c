@@ -216,13 +216,13 @@ static void count_bundle(struct player *player, const struct plan_bundle *bundle
 }
 
 /* What the bundles of a collective keep the links busy for. */
-static void count_busy(struct player *player, const struct plan_coll *coll)
+static void count_busy(struct player *player, const struct plan_coll *coll, double times)
 {
     const struct plan *plan = player->plan;
     for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
         const struct plan_phase *phase = &plan->phases[p];
         for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
-            count_bundle(player, &plan->bundles[b], coll->req.size_B);
+            count_bundle(player, &plan->bundles[b], coll->req.size_B * times);
         }
     }
 }
@@ -236,17 +236,18 @@ static void join_meeting(struct player *player, int rank_class, int op, int iter
     if (meeting->n_joined == 0) meeting->begin_s = -1.0;
     meeting->iteration = iteration;
     meeting->coll = player->plan->classes[rank_class].coll[op];
+    meeting->times = op_times(&plan_program(player->plan, rank_class)->ops[op]);
     meeting->n_joined++;
     const struct plan_coll *coll = &player->plan->colls[meeting->coll];
     bool all_here = meeting->n_joined == player->plan->groups[meeting->group].n_classes;
     if (all_here) {
         meeting->begin_s = player->now_s;
-        if (player_last_iteration(player, iteration)) count_busy(player, coll);
+        if (player_last_iteration(player, iteration)) count_busy(player, coll, meeting->times);
     }
     if (coll->n_phases > 0) {
         player->expander->join(player, at, rank_class);
     } else if (all_here) {
-        double end_s = player->now_s + coll->estimate_s * player->scale.latency;
+        double end_s = player->now_s + coll->estimate_s * meeting->times * player->scale.latency;
         evq_push(player->queue, end_s, EVENT_NOTHING_MOVED, at);
     }
 }

@@ -21,6 +21,7 @@ struct meeting {
     int32_t coll; /* plan_coll; -1 before the first has joined */
     int32_t n_joined, phase, n_active;
     double begin_s; /* when the last joined; -1 before */
+    double times;   /* op_times of its op: latencies and bytes of one collective, as many times */
 };
 
 struct player;

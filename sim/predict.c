@@ -160,7 +160,7 @@ static void explain_time(struct result *result, struct arena scratch)
         const struct op *op = &program->ops[o];
         if (op->kind != OP_COLLECTIVE) continue;
         int n = job_group_size(result->in->job, op->comm);
-        result->bytes_sent_B += coll_bytes_sent_B(op->coll, n, op->size_B);
+        result->bytes_sent_B += op_times(op) * coll_bytes_sent_B(op->coll, n, op->size_B);
     }
 }
 

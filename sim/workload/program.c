@@ -128,7 +128,7 @@ static void check_op(const struct job *job, const struct program *program, const
     must(op->first_dep >= 0 && op->n_deps >= 0 && op->first_dep + op->n_deps <= program->n_deps);
     if (op->kind != OP_COLLECTIVE) return;
     must(op->comm >= 0 && op->comm < job->n_comms && op->coll < N_COLL_KINDS);
-    must(isfinite(op->size_B) && op->size_B > 0.0 && op->root >= -1);
+    must(isfinite(op->size_B) && op->size_B > 0.0 && op->root >= -1 && op->repeats >= 0);
 }
 
 /* list_before — the op before each op on its stream, -1 for the first. */
@@ -218,7 +218,7 @@ static void check_same_collectives(const struct program *p, const struct program
     while (i < p->n_ops && j < q->n_ops) {
         const struct op *a = &p->ops[i];
         const struct op *b = &q->ops[j];
-        must(a->coll == b->coll && a->root == b->root);
+        must(a->coll == b->coll && a->root == b->root && a->repeats == b->repeats);
         must(fabs(a->size_B - b->size_B) <= 0.0);
         must(same_text(a->algorithm, b->algorithm) && same_text(a->protocol, b->protocol));
         i = next_collective(p, comm, i + 1);

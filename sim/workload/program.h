@@ -42,7 +42,8 @@ struct op {
     int32_t comm;     /* collective: communicator */
     enum coll_kind coll;
     double size_B;
-    int32_t root;                     /* collective: see coll_req.root; -1 = none */
+    int32_t repeats; /* collective: how often it runs again, back to back, under one start; >= 0 */
+    int32_t root;    /* collective: see coll_req.root; -1 = none */
     const char *algorithm, *protocol; /* forced; NULL = the library chooses */
     double alloc_B, free_B;           /* memory allocated at its start, freed at its end */
     int32_t first_dep, n_deps;
@@ -65,7 +66,7 @@ struct program {
  * rank = i_0 + n_0 (i_1 + n_1 (i_2 + ...)). Axis 0 varies fastest. A communicator may span several
  * neighbouring axes (first .. last), or join only places a and b of its axis (pipeline
  * neighbours). */
-enum { MESH_MAX = 4 };
+enum { MESH_MAX = 7 };
 struct mesh {
     int n_axes;
     int size[MESH_MAX];
@@ -94,6 +95,13 @@ struct job {
     const char *sample;           /* unit of throughput */
     double flop_per_iteration;    /* model FLOPs of all ranks, forward and backward */
 };
+
+/* op_times — how many collectives of its size the op stands for: alone on the network they take that
+ * many times as long as one. */
+static inline double op_times(const struct op *op)
+{
+    return 1.0 + op->repeats;
+}
 
 /* program_add_op — append an op, still without dependencies; returns its index. */
 int program_add_op(struct program *program, struct op op, struct arena *perm);

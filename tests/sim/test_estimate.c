@@ -116,12 +116,35 @@ static void its_own_flows_on_a_link_are_seen(void **state)
     assert_close(estimate_run(plan_build(in, perm), perm)->end_s, 0.0875 * MS + 2 * US, 1e-9);
 }
 
+static struct three times_of(const struct coll_algo *algo, int repeats, struct arena scratch)
+{
+    int n_ranks = algo->kind == COLL_SENDRECV ? 2 : 8;
+    struct op op = coll_op(0, algo->kind, 3e6, algo->name);
+    op.repeats = repeats;
+    return run_three(alone(&ideal_node, &one_switch, n_ranks, op, &scratch), scratch);
+}
+
+/* Latencies and bytes are all that takes time on an idle network: five times each, five times the
+ * time, whatever the algorithm and however fine the model. */
+static void a_repeated_collective_takes_as_many_times_as_long(void **state)
+{
+    for (int a = 0; a < n_coll_algos; a++) {
+        if (coll_algos[a].servers) continue;
+        struct three one = times_of(&coll_algos[a], 0, *(struct arena *)*state);
+        struct three five = times_of(&coll_algos[a], 4, *(struct arena *)*state);
+        assert_close(five.estimate_s, 5 * one.estimate_s, 1e-9);
+        assert_close(five.fluid_s, 5 * one.fluid_s, 1e-9);
+        assert_close(five.message_s, 5 * one.message_s, 1e-9);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_contention_it_is_the_engine_op_by_op),
         cmocka_unit_test(others_on_the_link_are_not_seen),
         cmocka_unit_test(its_own_flows_on_a_link_are_seen),
+        cmocka_unit_test(a_repeated_collective_takes_as_many_times_as_long),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
