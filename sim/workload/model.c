@@ -3,17 +3,21 @@
 #include "base/must.h"
 #include "workload/cnn.h"
 #include "workload/transformer.h"
+#include "workload/unet.h"
 
 #include <string.h>
 
 /* Parameter counts: torchvision's table of pre-trained weights (num_params) and, for transformers,
  * HuggingFace's model.num_parameters() with tied heads. Multiply-adds: the same table (GFLOPS there
- * are multiply-adds) and, for ResNet v1, table 1 of He et al. 2016. */
-#define TORCHVISION "torchvision, models/resnet.py and table of pre-trained weights"
-#define TIMM        "huggingface/pytorch-image-models, results/benchmark-infer-*.csv"
-#define HE_2016     "He et al., Deep residual learning for image recognition, 2016, table 1"
-#define BERT        "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
-#define GPT2        "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
+ * are multiply-adds) and, for ResNet v1, table 1 of He et al. 2016. Where a network is published as
+ * a training script alone, the count is the sum over the script's layers, added up apart from the
+ * builder. A count that ends in zeros was published rounded. */
+#define TORCHVISION      "torchvision, models/resnet.py and table of pre-trained weights"
+#define TIMM             "huggingface/pytorch-image-models, results/benchmark-infer-*.csv"
+#define NVIDIA_DLE(path) "NVIDIA/DeepLearningExamples, " path
+#define HE_2016          "He et al., Deep residual learning for image recognition, 2016, table 1"
+#define BERT             "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
+#define GPT2             "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
 
 /* clang-format off */
 const struct model_kind model_kinds[] = {
@@ -37,6 +41,12 @@ const struct model_kind model_kinds[] = {
     {"gpt2-medium", transformer_gpt2, {24, 1024, 16, 50257}, 354823168, 0.0, 1024, 1024, GPT2},
     {"gpt2-large", transformer_gpt2, {36, 1280, 20, 50257}, 774030080, 0.0, 1024, 1024, GPT2},
     {"gpt2-xl", transformer_gpt2, {48, 1600, 25, 50257}, 1557611200, 0.0, 1024, 1024, GPT2},
+    {"nnunet-2d", unet_build, {UNET_NNUNET_2D}, 20613092, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in two dimensions")},
+    {"nnunet-3d", unet_build, {UNET_NNUNET_3D}, 31192868, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in three dimensions")},
+    {"unet3d", unet_build, {UNET_3D}, 31196196, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/UNet_3D_Medical")},
+    {"unet-medical", unet_build, {UNET_MEDICAL}, 34512258, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/UNet_Medical")},
+    {"unet-industrial", unet_build, {UNET_INDUSTRIAL}, 1850305, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/UNet_Industrial, tinyUNet")},
+    {"vnet", unet_vnet, {0}, 3599747, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/VNet")},
 };
 /* clang-format on */
 const int n_model_kinds = (int)(sizeof model_kinds / sizeof *model_kinds);
