@@ -2,6 +2,8 @@
 #include "out/commands.h"
 #include "out/sink.h"
 
+#include <signal.h>
+
 #ifndef DPSIM_VERSION
 #define DPSIM_VERSION "0.1"
 #endif
@@ -47,6 +49,8 @@ static int obey(int argc, char **argv, struct arena *perm)
 
 int main(int argc, char **argv)
 {
+    /* a file that grows past its limit is then an error of writing, and its temporary goes */
+    signal(SIGXFSZ, SIG_IGN);
     struct arena *perm = arena_open(RESERVE_B);
     int status = obey(argc, argv, perm);
     arena_close(perm);

@@ -11,6 +11,9 @@
 
 #define ALIGN_B ((size_t)16)
 
+/* less is not worth starting with */
+static const size_t RESERVE_LEAST_B = (size_t)64 << 20;
+
 /* the asan build sets 16, so that a write past the end of an array cannot reach the next one */
 #ifndef ARENA_REDZONE_B
 #define ARENA_REDZONE_B 0
@@ -45,12 +48,21 @@ static void unpoison(const char *base, const char *end)
 }
 #endif
 
+static void *reserve(size_t reserve_B)
+{
+    return mmap(NULL, reserve_B, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
 struct arena *arena_open(size_t reserve_B)
 {
-    struct arena *arena = mmap(NULL, reserve_B, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    must(sizeof(struct arena) <= ALIGN_B && reserve_B >= ALIGN_B && reserve_B % ALIGN_B == 0);
+    struct arena *arena = reserve(reserve_B);
+    while (arena == MAP_FAILED && reserve_B > RESERVE_LEAST_B) {
+        reserve_B = reserve_B / 2 / ALIGN_B * ALIGN_B;
+        arena = reserve(reserve_B);
+    }
     if (arena == MAP_FAILED) die("no address space for %zu bytes of memory", reserve_B);
-    must(sizeof *arena <= ALIGN_B && reserve_B >= ALIGN_B && reserve_B % ALIGN_B == 0);
     arena->at = (char *)arena + ALIGN_B;
     arena->end = (char *)arena + reserve_B;
     return arena;

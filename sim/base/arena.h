@@ -17,8 +17,9 @@ struct arena {
     char *end; /* one past the last reserved byte */
 };
 
-/* arena_open — reserve address space; pages are committed when first touched.
- * Dies (exit 2) when the system has no address space to give. */
+/* arena_open — reserve address space; pages are committed when first touched. Where the system does
+ * not give that much (ulimit -v), half, a quarter and so on; dies (exit 2) when even 64 MiB are too
+ * much. */
 struct arena *arena_open(size_t reserve_B);
 
 /* arena_close — give everything back. */

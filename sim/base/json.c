@@ -4,6 +4,7 @@
 #include "base/json_check.h"
 #include "base/must.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -421,14 +422,19 @@ struct diag_place json_key_place(const struct json *json, const struct json_node
 
 void json_write_text(FILE *out, const char *text)
 {
+    const char *end = text + strlen(text);
     fputc('"', out);
-    for (const char *c = text; *c != '\0'; c++) {
+    for (const char *c = text; c < end;) {
+        size_t n = utf8_length(c, end);
         if (*c == '"' || *c == '\\') fputc('\\', out);
-        if ((unsigned char)*c < 0x20) {
+        if (n == 0) {
+            fputs("\\ufffd", out); /* the character that stands for what is none */
+        } else if ((unsigned char)*c < 0x20) {
             fprintf(out, "\\u%04x", (unsigned)*c);
         } else {
-            fputc(*c, out);
+            fwrite(c, 1, n, out);
         }
+        c += n > 0 ? n : 1;
     }
     fputc('"', out);
 }

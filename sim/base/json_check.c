@@ -1,6 +1,7 @@
 #include "base/json_check.h"
 
 #include "base/units.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -102,7 +103,10 @@ static bool text(struct cursor *cursor, const char *wanted)
     const char *begin = cursor->at;
     if (!expect(cursor, '"', wanted)) return false;
     while (cursor->at < cursor->end) {
-        unsigned char c = (unsigned char)*cursor->at++;
+        size_t n = utf8_length(cursor->at, cursor->end);
+        if (n == 0) return fault(cursor, cursor->at, "a text holds bytes that are no UTF-8");
+        unsigned char c = (unsigned char)*cursor->at;
+        cursor->at += n;
         if (c == '"') return true;
         if (c < 0x20) {
             return fault(cursor, cursor->at - 1, "a text holds a control byte or a line end");

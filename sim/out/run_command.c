@@ -118,6 +118,16 @@ static struct loaded load_one(const struct request *request, const struct option
     return loaded;
 }
 
+static void refuse_trace_over_input(const struct requests *all, const struct options *options,
+                                    struct diag *diag)
+{
+    for (int i = 0; options->trace && i < all->n; i++) {
+        if (!sink_would_replace(options->trace, all->items[i].file)) continue;
+        diag_error(diag, (struct diag_place){.file = all->items[i].file},
+                   "--trace would replace this scenario (give it another name)");
+    }
+}
+
 /* All are loaded once before the first is predicted, so every mistake is found before anything is said. */
 static void check_all(const struct requests *all, const struct options *options,
                       const struct arena *work, struct diag *diag)
@@ -240,6 +250,7 @@ int run_command(const struct options *options, struct arena *perm)
     struct diag diag = {.perm = perm};
     struct arena *work = arena_open(RESERVE_B);
     struct requests all = gather(options, perm, &diag);
+    refuse_trace_over_input(&all, options, &diag);
     struct page page;
     page_open(&page, options, all.n, perm);
     if (all.n > 1) check_all(&all, options, work, &diag);

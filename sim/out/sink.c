@@ -33,6 +33,14 @@ struct sink sink_open(const char *path, struct arena *perm)
     return sink;
 }
 
+bool sink_would_replace(const char *path, const char *file)
+{
+    struct stat a;
+    struct stat b;
+    return stat(path, &a) == 0 && stat(file, &b) == 0 && S_ISREG(a.st_mode) &&
+           a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 void sink_close(struct sink *sink)
 {
     bool whole = fflush(sink->out) == 0 && !ferror(sink->out);

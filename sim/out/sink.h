@@ -18,6 +18,9 @@ struct sink {
 /* sink_open — path "-" or NULL is standard output. */
 struct sink sink_open(const char *path, struct arena *perm);
 
+/* sink_would_replace — writing to `path` would replace `file`: both name the same one. */
+bool sink_would_replace(const char *path, const char *file);
+
 /* sink_close — all on its way, or die. */
 void sink_close(struct sink *sink);
 

@@ -95,6 +95,7 @@ static void what_the_grammar_forbids_is_refused_with_its_place(void **state)
         {"{\"a\": 1 \"b\": 2}", "a.json:1:9: wanted ',' or '}'"},
         {"{\"a\":}", "a.json:1:6: wanted a value"},
         {"[\"a\nb\"]", "a.json:1:4: a text holds a control byte or a line end"},
+        {"[\"a\xff\"]", "a.json:1:4: a text holds bytes that are no UTF-8"},
         {"[\"ab", "a.json:1:2: a text has no closing quote"},
         {"[\"ab\\", "a.json:1:2: a text has no closing quote"},
         {"[\"\\x41\"]", "a.json:1:3: unknown escape in a text"},

@@ -62,6 +62,15 @@ test_that "a full disk too" fails 2 "cannot write" run $good --trace /dev/full
 
 printf '{"model": "resnet50", "batch": 64}' >"$work/bad.json"
 test_that "an unknown key is an input error with its place" fails 1 "bad.json:1:" run "$work/bad.json"
+cp $good "$work/own.json"
+ln -s own.json "$work/link.json"
+test_that "a trace never replaces its scenario" fails 1 "--trace would replace" run "$work/own.json" --trace "$work/link.json"
+test_that "which is still there" cmp -s $good "$work/own.json"
+n_before=$(n_files)
+test_that "a trace beyond the largest file allowed is the world's failure" \
+    sh -c "ulimit -f 1; ./dpsim run $good --trace '$work/large.json' >/dev/null 2>&1; [ \$? -eq 2 ]"
+test_that "and leaves nothing behind" [ "$(n_files)" -eq "$n_before" ]
+test_that "little address space is enough" sh -c "ulimit -v 4000000; ./dpsim run $good >/dev/null"
 test_that "a broken scenario writes no trace" fails 1 "batch" run "$work/bad.json" --trace "$work/t.json"
 test_that "none at all" [ ! -e "$work/t.json" ]
 test_that "a good scenario beside a bad one prints nothing" fails 1 "batch" run $good "$work/bad.json"
