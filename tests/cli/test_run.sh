@@ -66,6 +66,7 @@ cp $good "$work/own.json"
 ln -s own.json "$work/link.json"
 test_that "a trace never replaces its scenario" fails 1 "--trace would replace" run "$work/own.json" --trace "$work/link.json"
 test_that "which is still there" cmp -s $good "$work/own.json"
+rm -f "$work/own.json" "$work/link.json"
 n_before=$(n_files)
 test_that "a trace beyond the largest file allowed is the world's failure" \
     sh -c "ulimit -f 1; ./dpsim run $good --trace '$work/large.json' >/dev/null 2>&1; [ \$? -eq 2 ]"
