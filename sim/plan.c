@@ -258,40 +258,15 @@ static struct met meet(const struct planner *planner, const struct choice *choic
     return met;
 }
 
-static struct plan_phase phase_of(const struct met *met, const struct coll_phase *phase, int p)
+/* What comes before the p-th phase's bundles, which take busy_s if nothing else moves. */
+static double wait_s(const struct met *met, const struct coll_phase *phase, int p, double busy_s)
 {
     const struct lib_choice *row = met->choice->row;
     struct alphas alphas = alphas_of(met->wire_s + (int64_t)p * N_HOP_KINDS, row);
-    return (struct plan_phase){.latency_s = (p == 0 ? row->base_latency_s : 0.0) +
-                                            phase->hops_intra * alphas.intra_s +
-                                            phase->hops_inter * alphas.inter_s +
-                                            phase->fill_intra_B * met->hops.intra.beta_s_per_B,
-                               .fill_B = phase->fill_B,
-                               .n_bundles = phase->n_bundles};
-}
-
-static void add_phases(struct planner *planner, struct plan_coll *coll, const struct met *met)
-{
-    struct plan *plan = planner->plan;
-    const struct pattern *pattern = met->pattern;
-    const struct plan_bundle *ready = find_ready(planner, coll->group, met->choice);
-    must(planner->n_phases + pattern->n_phases <= planner->cap_phases);
-    must(planner->n_bundles + pattern->n_bundles <= planner->cap_bundles);
-    for (int p = 0; p < pattern->n_phases; p++) {
-        struct coll_phase phase;
-        bool exists = coll->algo->phase(&coll->req, p, &phase);
-        must(exists);
-        struct plan_phase *out = &plan->phases[planner->n_phases++];
-        *out = phase_of(met, &phase, p);
-        out->first_bundle = planner->n_bundles;
-        for (int b = 0; b < phase.n_bundles; b++) {
-            struct coll_bundle bundle;
-            coll->algo->bundle(&coll->req, p, b, &bundle);
-            plan->bundles[planner->n_bundles] = ready[pattern->phase_bundle[p] + b];
-            plan->bundles[planner->n_bundles++].bytes_per_B = bundle.bytes / coll->req.size_B;
-        }
-    }
-    coll->n_phases = pattern->n_phases;
+    struct coll_hops hops = {{alphas.intra_s, met->hops.intra.beta_s_per_B},
+                             {alphas.inter_s, met->hops.inter.beta_s_per_B}};
+    return (p == 0 ? row->base_latency_s : 0.0) + coll_wait_s(phase, hops, busy_s) +
+           phase->fill_intra_B * hops.intra.beta_s_per_B;
 }
 
 /* What a phase's busiest resource has to do, and its slowest bundle at the least. */
@@ -316,6 +291,32 @@ static double drain_s(struct planner *planner, const struct plan_phase *phase, d
         planner->sum[resource] = 0.0;
     }
     return least_s;
+}
+
+static void add_phases(struct planner *planner, struct plan_coll *coll, const struct met *met)
+{
+    struct plan *plan = planner->plan;
+    const struct pattern *pattern = met->pattern;
+    const struct plan_bundle *ready = find_ready(planner, coll->group, met->choice);
+    must(planner->n_phases + pattern->n_phases <= planner->cap_phases);
+    must(planner->n_bundles + pattern->n_bundles <= planner->cap_bundles);
+    for (int p = 0; p < pattern->n_phases; p++) {
+        struct coll_phase phase;
+        bool exists = coll->algo->phase(&coll->req, p, &phase);
+        must(exists);
+        struct plan_phase *out = &plan->phases[planner->n_phases++];
+        *out = (struct plan_phase){.fill_B = phase.fill_B,
+                                   .first_bundle = planner->n_bundles,
+                                   .n_bundles = phase.n_bundles};
+        for (int b = 0; b < phase.n_bundles; b++) {
+            struct coll_bundle bundle;
+            coll->algo->bundle(&coll->req, p, b, &bundle);
+            plan->bundles[planner->n_bundles] = ready[pattern->phase_bundle[p] + b];
+            plan->bundles[planner->n_bundles++].bytes_per_B = bundle.bytes / coll->req.size_B;
+        }
+        out->latency_s = wait_s(met, &phase, p, drain_s(planner, out, coll->req.size_B));
+    }
+    coll->n_phases = pattern->n_phases;
 }
 
 /* The closed form knows one rate per kind of hop; where more flows of the collective itself meet on a

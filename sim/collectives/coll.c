@@ -1,5 +1,6 @@
 #include "collectives/algos.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *const coll_kind_names[N_COLL_KINDS] = {
@@ -81,4 +82,15 @@ double coll_busbw_factor(enum coll_kind kind, int n_ranks)
 double coll_bytes_sent_B(enum coll_kind kind, int n_ranks, double size_B)
 {
     return n_ranks == 1 ? 0 : coll_busbw_factor(kind, n_ranks) * size_B;
+}
+
+double coll_wait_s(const struct coll_phase *phase, struct coll_hops hops, double busy_s)
+{
+    double latency_s =
+        phase->hops_intra * hops.intra.alpha_s + phase->hops_inter * hops.inter.alpha_s;
+    if (phase->step_intra_B <= 0 && phase->step_inter_B <= 0) return latency_s;
+    double last_s = phase->hops_inter > 0 ? hops.inter.alpha_s : hops.intra.alpha_s;
+    double way_s = latency_s + phase->hops_intra * phase->step_intra_B * hops.intra.beta_s_per_B +
+                   phase->hops_inter * phase->step_inter_B * hops.inter.beta_s_per_B;
+    return fmax(last_s, way_s - busy_s);
 }

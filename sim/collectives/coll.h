@@ -66,6 +66,9 @@ struct coll_phase {
     double
         fill_intra_B; /* likewise inside nodes, where flows between nodes set the rate: bytes of all channels together, each
                                    at full speed; adds fill_intra_B * intra.beta to the latency; 0 when all are on one node */
+    double step_intra_B,
+        step_inter_B; /* > 0: the steps follow each other through every port without a pause: bytes
+                                          of one through the busiest port of each kind, see coll_wait_s */
 };
 struct coll_bundle {
     int64_t n_flows;
@@ -98,6 +101,14 @@ struct coll_hops {
         inter; /* per message between members of one node / of different nodes; beta = 1 / bandwidth of one flow
                                    alone (all channels together) */
 };
+
+/* coll_wait_s — what a phase takes beyond the time its busiest port is at work: the latencies of its
+ * hops. Where steps follow each other without a pause, messages are under way on all hops at once. The
+ * phase then takes the longer of two: the port at work and the last message's latency, or the way of
+ * one message over all hops, each with its own transfer. Slack of fast hops so hides latencies.
+ * Source: the pace of a cyclic system is that of its slowest circuit (here: the port, or the ring),
+ * Baccelli, Cohen, Olsder & Quadrat, Synchronization and Linearity, Wiley 1992, ch. 3. */
+double coll_wait_s(const struct coll_phase *phase, struct coll_hops hops, double busy_s);
 
 struct coll_algo {
     const char *name; /* as written in scenarios */

@@ -10,8 +10,9 @@
  *   T = steps (alpha + S / n beta), steps = 2 (n - 1) or n - 1
  *
  * Each channel carries its part of every block round a ring of its own (shape.h). With rendezvous
- * all ranks go at the pace of the slowest hop; without, a block's latency is the sum of the hops it
- * makes: N - 1 of n - 1 lead to another node, as NCCL's tuner counts (src/graph/tuning.cc).
+ * all ranks go at the pace of the slowest hop. Without, all blocks are under way at once: the ring
+ * takes as long as its busiest port works, or as one block needs for its hops, of which N - 1 of n - 1
+ * lead to another node, as NCCL's tuner counts (src/graph/tuning.cc).
  * Source: Patarasuk & Yuan, JPDC 69(2), 2009; alpha-beta per message as Hockney 1994. */
 #include "collectives/algos.h"
 #include "collectives/shape.h"
@@ -26,16 +27,25 @@ static int rounds(const struct coll_req *req)
     return req->kind == COLL_ALLREDUCE ? 2 : 1;
 }
 
-double ring_cost_s(const struct coll_req *req, struct coll_hops hops)
+/* Which part of its block the busiest member passes on inside its node: a channel that leaves the
+ * node by a member does not go on inside from there. */
+static double inside_frac(const struct coll_req *req)
 {
-    int n = req->n_ranks, steps = rounds(req) * (n - 1);
-    int inter = rounds(req) * (shape_nodes(req) - 1);
-    double block_B = req->size_B / n;
-    struct tier_load load = {.intra_B = req->ranks_per_node > 1 ? block_B : 0,
-                             .inter_B = inter > 0 ? block_B : 0};
-    if (req->rendezvous) return steps * shape_step_s(hops, load);
-    return (steps - inter) * hops.intra.alpha_s + inter * hops.inter.alpha_s +
-           steps * shape_drain_s(hops, load);
+    int m = req->ranks_per_node, least = req->n_channels;
+    if (m == req->n_ranks) return 1;
+    for (int local = 0; local < m && least > 0; local++) {
+        int exits = 0;
+        for (int c = 0; c < req->n_channels; c++) exits += shape_exit(req, c) == local;
+        if (exits < least) least = exits;
+    }
+    return 1 - (double)least / req->n_channels;
+}
+
+static struct tier_load step_load(const struct coll_req *req)
+{
+    double block_B = req->size_B / req->n_ranks;
+    return (struct tier_load){.intra_B = req->ranks_per_node > 1 ? inside_frac(req) * block_B : 0,
+                              .inter_B = shape_nodes(req) > 1 ? block_B : 0};
 }
 
 bool ring_phase(const struct coll_req *req, int p, struct coll_phase *out)
@@ -46,10 +56,22 @@ bool ring_phase(const struct coll_req *req, int p, struct coll_phase *out)
     if (req->rendezvous) {
         shape_worst_hops(req, steps, out);
     } else {
+        struct tier_load load = step_load(req);
         out->hops_intra = steps - inter;
         out->hops_inter = inter;
+        out->step_intra_B = load.intra_B;
+        out->step_inter_B = load.inter_B;
     }
     return true;
+}
+
+double ring_cost_s(const struct coll_req *req, struct coll_hops hops)
+{
+    struct coll_phase phase;
+    if (!ring_phase(req, 0, &phase)) return 0;
+    if (req->rendezvous) return phase.steps * shape_step_s(hops, step_load(req));
+    double busy_s = phase.steps * shape_drain_s(hops, step_load(req));
+    return busy_s + coll_wait_s(&phase, hops, busy_s);
 }
 
 void ring_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)

@@ -347,7 +347,7 @@ static inline double play_phases_s(const struct coll_algo *algo, const struct co
             }
         }
         for (int port = 0; port < n_ports(&ports); port++) drain_s = fmax(drain_s, busy_s[port]);
-        time_s += phase.hops_intra * hops.intra.alpha_s + phase.hops_inter * hops.inter.alpha_s;
+        time_s += coll_wait_s(&phase, hops, drain_s);
         time_s += drain_s * (1 + phase.fill_B / bundle.bytes); /* fill: one size of bundle */
         time_s += phase.fill_intra_B * hops.intra.beta_s_per_B;
     }

@@ -34,14 +34,18 @@ static void hops_are_counted_as_nccl_s_tuner_does(void **state)
     assert_int_equal(phase.hops_inter, 2);
 }
 
-/* 46 steps of 1 MB: at 100 us between nodes (90 us of it alpha) they take 46 * 100 us; without
- * rendezvous 42 * 5 + 4 * 90 us and 46 times the slower tier's 10 us. */
+/* 46 steps of 1 MB: at 100 us between nodes (90 us of it alpha) they take 46 * 100 us. Without
+ * rendezvous a block is under way for 42 * (5 + 1) + 4 * (90 + 10) = 652 us, longer than the NICs work
+ * (46 * 10 us); of blocks of 2 MB the NICs work for 920 us, and the last is 90 us on its way. */
 static void with_rendezvous_all_steps_go_at_the_slowest_hop_s_pace(void **state)
 {
     (void)state;
     const struct coll_hops hops = {{5e-6, 1e-12}, {90e-6, 1e-11}};
     struct coll_req req = over(COLL_ALLREDUCE, 3, 8);
-    assert_close(ring(req.kind)->cost_s(&req, hops), (42 * 5 + 4 * 90 + 46 * 10) * 1e-6, 1e-12);
+    assert_close(ring(req.kind)->cost_s(&req, hops), 652e-6, 1e-12);
+    req.size_B = 48e6;
+    assert_close(ring(req.kind)->cost_s(&req, hops), (46 * 20 + 90) * 1e-6, 1e-12);
+    req.size_B = 24e6;
     req.rendezvous = true;
     assert_close(ring(req.kind)->cost_s(&req, hops), 46 * 100e-6, 1e-12);
 }
