@@ -47,10 +47,11 @@ static struct kernel_time work_time(const struct gpu *gpu, const struct work *wo
     return (struct kernel_time){busy_s + work->n_kernels * gpu->kernel_floor_s, work->bytes};
 }
 
+/* layer_parameters — trained or not */
 static double layer_parameters(const struct model *model, int layer)
 {
     const struct layer *l = &model->layers[layer];
-    double sum = 0.0;
+    double sum = l->frozen_elements;
     for (int t = 0; t < l->n_tensors; t++) {
         sum += (double)model->tensors[l->first_tensor + t].n_elements;
     }
@@ -78,19 +79,23 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
  * weight gradient): twice the FLOP and twice the traffic. Other layers do about twice the
  * arithmetic, read the output gradient and what was kept of the input, and write the input
  * gradient: written + 2 read (ReLU 3 per element, batch norm 5, as their kernels do). A look-up
- * writes a dense gradient. */
+ * writes a dense gradient. Frozen parameters have no gradient: of a product the input's alone is left,
+ * of a look-up nothing. */
 struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer,
                                    double batch, enum dtype dtype)
 {
     const struct layer *l = &model->layers[layer];
     bool matrix = layer_is_matrix(l->kind);
+    bool frozen = l->frozen_elements > 0.0 && l->n_tensors == 0;
+    if (frozen && l->kind == LAYER_EMBEDDING) return (struct kernel_time){0.0, 0.0};
+    double n_products = frozen && matrix ? 1.0 : 2.0;
     double weights = layer_parameters(model, layer);
-    double read = 2.0 * l->read_elements;
-    double written = matrix ? 2.0 * l->written_elements : l->written_elements;
-    double moved = batch * (read + written) + (matrix ? 2.0 * weights : weights);
-    struct work work = {.flop = 2.0 * batch * l->flop,
+    double read = n_products * l->read_elements;
+    double written = matrix ? n_products * l->written_elements : l->written_elements;
+    double moved = batch * (read + written) + (matrix ? n_products * weights : weights);
+    struct work work = {.flop = batch * (n_products * l->flop + l->recomputed_flop),
                         .bytes = moved * dtype_B(dtype),
-                        .n_kernels = 2.0 * l->n_kernels,
+                        .n_kernels = n_products * l->n_kernels,
                         .matrix = matrix,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);

@@ -42,8 +42,13 @@ struct layer {
     double m, n, k, n_products;
     double flop; /* forward, per sample (2 per multiply-add), >= 0 */
     double read_elements,
-        written_elements; /* activations moved forward, per sample (parameters not counted) */
-    double kept_elements; /* activations kept for backward, per sample */
+        written_elements;   /* activations moved forward, per sample (parameters not counted) */
+    double kept_elements;   /* activations kept for backward, per sample */
+    double recomputed_flop; /* of flop, what backward does once more (fused attention's scores) */
+    double
+        frozen_elements; /* parameters that are not trained: read by both directions, and gathered
+                               where parameters are sharded, but without gradient or state; a product
+                               that has no others has no weight gradient product */
     int32_t first_tensor, n_tensors; /* its parameters in model.tensors */
     int32_t n_kernels;               /* GPU kernels forward; backward launches twice as many */
     bool fused;                      /* memory and arithmetic overlap (max) instead of adding */
@@ -69,7 +74,7 @@ struct model_kind {
     const char *name; /* "resnet50", "bert-large", ... */
     struct model *(*build)(const struct model_kind *kind, int seq_len,
                            struct arena *perm); /* seq_len 0 = the kind's default */
-    int sizes[8];         /* numbers its builder reads (layers, hidden, heads, ...) */
+    int sizes[24];        /* numbers its builder reads (blocks of a stage, enum text_size, ...) */
     int64_t n_parameters; /* the published count: tests compare it with the tensors' sum */
     double gmac; /* published forward multiply-adds of one sample, 1e9; 0 = none published */
     int default_seq_len, max_seq_len; /* 0 = samples have no length (images) */

@@ -53,7 +53,7 @@ static void buckets_hold_every_tensor_once(void **state)
                 assert_true(size_B - last_B < limit_B);
                 sum_B += size_B;
             }
-            assert_close(sum_B, 4.0 * (double)model_kinds[k].n_parameters, 0);
+            assert_close(sum_B, 4.0 * (double)model_n_parameters(model), 0);
         }
     }
 }

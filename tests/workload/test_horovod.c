@@ -136,7 +136,7 @@ static void readiness_decides_not_registration(void **state)
         if (n++ == 1) second = program->ops[i].name;
         last_B = program->ops[i].size_B;
     }
-    assert_string_equal(second, "cls.predictions.bias");
+    assert_string_equal(second, "head.bias");
     assert_close(last_B, 4.0 * 768 * (512 + 2),
                  0); /* the word table, 93.8 MB, did not fit beside */
 }

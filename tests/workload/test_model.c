@@ -3,14 +3,28 @@
 #include "test.h"
 #include "workload/builder.h"
 
+/* is_rounded — a count that was published with four digits or fewer ("340B", "60.51M") */
+static bool is_rounded(int64_t n)
+{
+    int64_t unit = 1;
+    while (n / unit >= 10000) unit *= 10;
+    return n % unit == 0;
+}
+
 /* For every built-in model: the tensors sum to the published count (the sources stand in the
- * table). */
+ * table), to 3 % where that is a round figure ("175B" is 174.6). */
 static void parameters_are_the_published_ones(void **state)
 {
+    int n_exact = 0;
     for (int i = 0; i < n_model_kinds; i++) {
         const struct model_kind *kind = &model_kinds[i];
-        assert_int_equal(model_n_parameters(kind->build(kind, 0, *state)), kind->n_parameters);
+        int64_t n = model_n_parameters(kind->build(kind, 0, *state));
+        bool rounded = is_rounded(kind->n_parameters);
+        if (rounded) assert_close((double)n, (double)kind->n_parameters, 0.03);
+        if (!rounded) assert_int_equal(n, kind->n_parameters);
+        n_exact += !rounded;
     }
+    assert_true(2 * n_exact > n_model_kinds);
 }
 
 /* The counts once more, so that a slip in the registry's own column shows. */

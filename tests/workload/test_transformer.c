@@ -36,9 +36,9 @@ static void assert_block(const struct model *model, const char *prefix, double s
 static void blocks_follow_the_published_formulas(void **state)
 {
     const struct model_kind *bert = model_find("bert-large");
-    assert_block(bert->build(bert, 384, *state), "bert.encoder.layer.7.", 384, 1024, 16);
+    assert_block(bert->build(bert, 384, *state), "block.7.", 384, 1024, 16);
     const struct model_kind *gpt2 = model_find("gpt2-xl");
-    assert_block(gpt2->build(gpt2, 0, *state), "transformer.h.47.", 1024, 1600, 25);
+    assert_block(gpt2->build(gpt2, 0, *state), "block.47.", 1024, 1600, 25);
 }
 
 /* GPT-2 in all: L blocks and the word head 2 s h V. With both directions that is
@@ -58,7 +58,7 @@ static void bert_predicts_masked_words_only(void **state)
     static const double masked[] = {20, 80};
     for (int i = 0; i < 2; i++) {
         const struct model *model = kind->build(kind, lengths[i], *state);
-        assert_close(block_flop(model, "cls.predictions.decoder"), 2 * masked[i] * 768 * 30522, 0);
+        assert_close(block_flop(model, "head.words"), 2 * masked[i] * 768 * 30522, 0);
         assert_close(model->tokens_per_sample, lengths[i], 0);
         assert_int_equal(model_n_parameters(model), kind->n_parameters);
     }
@@ -70,8 +70,8 @@ static void word_bias_is_registered_early(void **state)
 {
     const struct model *model = rig_model("bert-base", *state);
     int t = 0;
-    while (strcmp(model->tensors[t].name, "cls.predictions.bias") != 0) t++;
-    assert_string_equal(model->tensors[t + 1].name, "cls.predictions.transform.dense.weight");
+    while (strcmp(model->tensors[t].name, "head.bias") != 0) t++;
+    assert_string_equal(model->tensors[t + 1].name, "head.transform.weight");
     assert_true(model->tensors[t].layer > model->tensors[t + 1].layer);
 }
 
@@ -82,7 +82,7 @@ static void word_table_is_shared(void **state)
     assert_int_equal(model->tensors[0].n_elements, 50257 * 768);
     assert_int_equal(model->tensors[0].layer, 0);
     for (int l = 0; l < model->n_layers; l++) {
-        if (strcmp(model->layers[l].name, "lm_head") == 0) {
+        if (strcmp(model->layers[l].name, "head") == 0) {
             assert_int_equal(model->layers[l].n_tensors, 0);
         }
     }
@@ -96,24 +96,24 @@ static void a_block_is_cut_as_megatron_does(void **state)
         const char *name;
         enum layer_split split;
     } cuts[] = {
-        {"ln_1", SPLIT_NONE},
-        {"attn.c_attn", SPLIT_COLUMN},
+        {"attention.norm", SPLIT_NONE},
+        {"attention.qkv", SPLIT_COLUMN},
         {"attention.scores", SPLIT_HEADS},
         {"attention.softmax", SPLIT_HEADS},
         {"attention.context", SPLIT_HEADS},
-        {"attn.c_proj", SPLIT_ROW},
-        {"attn.add", SPLIT_NONE},
-        {"ln_2", SPLIT_NONE},
-        {"mlp.c_fc", SPLIT_COLUMN},
+        {"attention.output", SPLIT_ROW},
+        {"attention.add", SPLIT_NONE},
+        {"mlp.norm", SPLIT_NONE},
+        {"mlp.up", SPLIT_COLUMN},
         {"mlp.act", SPLIT_HEADS},
-        {"mlp.c_proj", SPLIT_ROW},
+        {"mlp.down", SPLIT_ROW},
         {"mlp.add", SPLIT_NONE},
     };
     const struct model *model = rig_model("gpt2", *state);
     int l = 0;
     while (model->layers[l].block < 0) l++;
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++, l++) {
-        assert_string_equal(model->layers[l].name + strlen("transformer.h.0."), cuts[i].name);
+        assert_string_equal(model->layers[l].name + strlen("block.0."), cuts[i].name);
         assert_int_equal(model->layers[l].split, cuts[i].split);
     }
     assert_int_equal(model->layers[l].block, 1);
