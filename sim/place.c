@@ -81,19 +81,26 @@ static void count_nodes(struct place *place)
     }
 }
 
-/* Channels leave a node by the NICs that are nearest to its members, in the members' order. */
+static void add_rail(struct place *place, int nic, int member)
+{
+    for (int c = 0; c < place->n_channels; c++) {
+        if (place->rails[c] == nic) return;
+    }
+    place->rails[place->n_channels] = nic;
+    place->rail_member[place->n_channels++] = member;
+}
+
+/* Channels leave a node by the NICs that its members use, in the members' order. */
 static void find_rails(struct place *place)
 {
+    const struct topo *topo = place->in->topo;
     place->n_channels = 1;
     if (place->n_nodes == 1) return;
     place->n_channels = 0;
     for (int i = 0; i < place->ranks_per_node; i++) {
-        int nic = topo_nic_of(place->in->topo, place->gpus[i]);
-        bool known = false;
-        for (int c = 0; c < place->n_channels; c++) known = known || place->rails[c] == nic;
-        if (known) continue;
-        place->rails[place->n_channels] = nic;
-        place->rail_member[place->n_channels++] = i;
+        for (int nic = 0; nic < topo->node.nics_per_node; nic++) {
+            if (topo_uses_nic(topo, place->gpus[i], nic)) add_rail(place, nic, i);
+        }
     }
 }
 
@@ -110,8 +117,8 @@ struct place *place_group(const struct inputs *in, int comm, int group, bool ord
                             .ranks = arena_new(perm, int, n),
                             .gpus = arena_new(perm, int, n),
                             .nodes = arena_new(perm, int, n),
-                            .rails = arena_new(perm, int, in->topo->node.gpus_per_node),
-                            .rail_member = arena_new(perm, int, in->topo->node.gpus_per_node)};
+                            .rails = arena_new(perm, int, in->topo->node.nics_per_node),
+                            .rail_member = arena_new(perm, int, in->topo->node.nics_per_node)};
     seat_members(place, ordered, *perm);
     count_nodes(place);
     find_rails(place);

@@ -21,13 +21,13 @@ struct place {
     int n_ranks, n_servers;
     int n_nodes;        /* that hold members */
     int ranks_per_node; /* see above */
-    int n_channels;     /* NICs per node that are nearest to some member; 1 on a single node */
+    int n_channels;     /* NICs per node that some member uses; 1 on a single node */
     bool even;          /* all nodes hold equal numbers of members */
     int *ranks;         /* [n_ranks] of the job, in order of members */
     int *gpus;          /* [n_ranks] */
     int *nodes;         /* [n_nodes] in order */
     int *rails; /* [n_channels] NIC of a channel; with one channel each endpoint's nearest serves */
-    int *rail_member; /* [n_channels] first member for which it is the nearest */
+    int *rail_member; /* [n_channels] first member that uses it */
 };
 
 /* place_group — cost O(n log n) of its ranks, O(n) when they already stand in order of GPUs. */

@@ -124,6 +124,18 @@ static void find_nearest_nics(const struct node_spec *node, struct node_layout *
     }
 }
 
+/* The GPU on the NIC's socket whose nearest NIC comes last before it, or is it. */
+static int owner_of_nic(const struct node_spec *node, const struct node_layout *layout, int nic)
+{
+    int owner = -1;
+    for (int g = 0; g < node->gpus_per_node; g++) {
+        if (!same_socket(layout->gpus[g], layout->nics[nic])) continue;
+        int nearest = layout->nic_of_gpu[g];
+        if (nearest <= nic && (owner < 0 || nearest > layout->nic_of_gpu[owner])) owner = g;
+    }
+    return owner;
+}
+
 static int n_socket_cables(const struct node_spec *node)
 {
     return node->sockets < 3 ? node->sockets - 1 : node->sockets;
@@ -140,6 +152,7 @@ struct node_layout *node_layout(const struct node_spec *node, struct arena *perm
     layout->switch_socket = arena_new(perm, int, n_gpus);
     layout->nic_of_gpu = arena_new(perm, int, n_gpus);
     layout->nic_of_socket = arena_new(perm, int, node->sockets);
+    layout->gpu_of_nic = arena_new(perm, int, n_nics);
     place_gpus(node, layout);
 
     layout->first_switch = n_gpus;
@@ -155,6 +168,7 @@ struct node_layout *node_layout(const struct node_spec *node, struct arena *perm
     layout->n_cables = layout->first_scaleup_cable + (scaleup ? n_gpus : 0);
     place_nics(node, layout);
     find_nearest_nics(node, layout);
+    for (int k = 0; k < n_nics; k++) layout->gpu_of_nic[k] = owner_of_nic(node, layout, k);
     return layout;
 }
 

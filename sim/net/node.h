@@ -49,6 +49,9 @@ struct node_layout {
     int *switch_socket;            /* [n_pcie_switches] */
     int n_pcie_switches;
     int *nic_of_gpu, *nic_of_socket; /* the nearest NIC; -1 when the node has none */
+    int *
+        gpu_of_nic; /* the GPU that uses a NIC besides its nearest one, or it is that; where there are
+                        more NICs than GPUs each has several */
     /* vertices and cables of a node by kind, counted from the node's first */
     int first_switch, first_host, first_nic, nvswitch, n_vertices;
     int first_switch_cable, first_nic_cable, first_socket_cable, first_scaleup_cable, n_cables;

@@ -210,6 +210,12 @@ int topo_nic_of(const struct topo *topo, int gpu)
     return topo->layout->nic_of_gpu[gpu % topo->node.gpus_per_node];
 }
 
+bool topo_uses_nic(const struct topo *topo, int gpu, int nic)
+{
+    int local = gpu % topo->node.gpus_per_node;
+    return topo->layout->nic_of_gpu[local] == nic || topo->layout->gpu_of_nic[nic] == local;
+}
+
 int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst, int rail,
                uint64_t key, int *links)
 {

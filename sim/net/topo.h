@@ -141,6 +141,8 @@ int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst
 
 /* topo_nic_of — the NIC (number in its node) nearest to a GPU. */
 int topo_nic_of(const struct topo *topo, int gpu);
+/* topo_uses_nic — is it the GPU's nearest NIC, or one of several that are its own? */
+bool topo_uses_nic(const struct topo *topo, int gpu, int nic);
 static inline int topo_node_of(const struct topo *topo, int gpu)
 {
     return gpu / topo->node.gpus_per_node;

@@ -382,6 +382,40 @@ static void flows_load_the_memory_of_who_sends(void **state)
     assert_close(n, 2, 1e-12);
 }
 
+/* 2 GPUs and 4 NICs: each GPU has two of its own, and the ring leaves by all four. A buffer of 1 MB on
+ * 2 nodes: 2 * 3 / 4 of it over 40 GB/s. */
+static void a_gpu_uses_all_nics_of_its_own(void **state)
+{
+    struct node_spec node = octo_node;
+    node.gpus_per_node = 2;
+    node.nics_per_node = 4;
+    struct plan *plan = plan_lone(&node, 4, coll_op(0, COLL_ALLREDUCE, 1e6, "ring"), *state);
+    struct place *place = place_group(plan->in, 0, 0, true, *state);
+    const int members[] = {0, 0, 1, 1};
+    assert_int_equal(place->n_channels, 4);
+    for (int c = 0; c < 4; c++) {
+        assert_int_equal(place->rails[c], c);
+        assert_int_equal(place->rail_member[c], members[c]);
+    }
+    assert_int_equal(plan->colls[0].req.n_channels, 4);
+    assert_int_equal(plan->phases[0].n_bundles, 4);
+    assert_close(plan->bundles[0].bytes_per_B, 2 * 3.0 / 4 / 4, 1e-12);
+}
+
+/* A hop takes what the library says; of the wire only what is longer than the usual one counts. */
+static void a_usual_wire_is_in_the_library_s_latency(void **state)
+{
+    (void)state;
+    const struct lib_choice row = {.scaleup_latency_s = 1e-6,
+                                   .pcie_latency_s = 2e-6,
+                                   .net_latency_s = 5e-6,
+                                   .net_wire_s = 3e-6};
+    assert_close(place_hop_s(&row, HOP_NET, 2e-6), 5e-6, 1e-12);
+    assert_close(place_hop_s(&row, HOP_NET, 1003e-6), 1005e-6, 1e-12);
+    assert_close(place_hop_s(&row, HOP_PCIE, 2e-6), 4e-6, 1e-12);
+    assert_close(place_hop_s(&row, HOP_SCALEUP, 2e-6), 3e-6, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +436,8 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_replaced_with_a_warning),
         cmocka_unit_test(sizes_share_their_loads),
         cmocka_unit_test(flows_load_the_memory_of_who_sends),
+        cmocka_unit_test(a_gpu_uses_all_nics_of_its_own),
+        cmocka_unit_test(a_usual_wire_is_in_the_library_s_latency),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
