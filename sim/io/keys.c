@@ -4,7 +4,8 @@
 
 #include <limits.h>
 
-const char *const precision_names[] = {"fp32", "tf32", "fp16", "bf16", "fp8", NULL};
+const char *const precision_names[] = {"fp32", "tf32",  "fp16",  "bf16",
+                                       "fp8",  "mxfp8", "nvfp4", NULL};
 static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
 static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
 const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
@@ -98,6 +99,6 @@ const struct part key_parts[N_KEYS_PARTS] = {
 };
 /* clang-format on */
 
-const char *const top_other_keys[] = {"model",     "gpu",       "node",     "nic", "fabric",
-                                      "library",   "strategy",  "measured", "run", "degraded",
-                                      "slow_gpus", "placement", "$comment", NULL};
+const char *const top_other_keys[] = {"model",    "gpu",       "node",      "nic",      "fabric",
+                                      "library",  "framework", "strategy",  "measured", "run",
+                                      "degraded", "slow_gpus", "placement", "$comment", NULL};

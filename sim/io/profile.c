@@ -13,21 +13,25 @@
 
 /* clang-format off */
 #define PEAK(k, t) REAL("peak_" k, DIM_FLOPS, struct gpu_profile, gpu.peak_flops[t], 0, LARGE, "0TFLOP/s", "dense matrix peak in " k "; 0 = the GPU has none")
+#define CONV(k, t) REAL("reach_conv_" k, DIM_FRACTION, struct gpu_profile, gpu.conv_frac[t], 0, 1, "0", "the same for convolutions; 0 = as reach_" k)
 #define REACH(k, t) REAL("reach_" k, DIM_FRACTION, struct gpu_profile, gpu.matrix_frac[t], 1e-3, 1, "0.75", "share of peak_" k " that a large op reaches")
 
 static const struct field gpu_fields[] = {
     TEXT("name", struct gpu_profile, gpu.name, "", "name in reports"),
     TEXT("source", struct gpu_profile, gpu.source, "", "where the profile is from"),
-    PEAK("fp32", DTYPE_FP32), PEAK("tf32", DTYPE_TF32), PEAK("fp16", DTYPE_FP16), PEAK("bf16", DTYPE_BF16), PEAK("fp8", DTYPE_FP8),
-    REACH("fp32", DTYPE_FP32), REACH("tf32", DTYPE_TF32), REACH("fp16", DTYPE_FP16), REACH("bf16", DTYPE_BF16), REACH("fp8", DTYPE_FP8),
+    PEAK("fp32", DTYPE_FP32), PEAK("tf32", DTYPE_TF32), PEAK("fp16", DTYPE_FP16), PEAK("bf16", DTYPE_BF16), PEAK("fp8", DTYPE_FP8), PEAK("mxfp8", DTYPE_MXFP8), PEAK("nvfp4", DTYPE_NVFP4),
+    REACH("fp32", DTYPE_FP32), REACH("tf32", DTYPE_TF32), REACH("fp16", DTYPE_FP16), REACH("bf16", DTYPE_BF16), REACH("fp8", DTYPE_FP8), REACH("mxfp8", DTYPE_MXFP8), REACH("nvfp4", DTYPE_NVFP4),
+    CONV("fp32", DTYPE_FP32), CONV("tf32", DTYPE_TF32), CONV("fp16", DTYPE_FP16), CONV("bf16", DTYPE_BF16),
+    REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
-    REAL("half_work", DIM_FLOP, struct gpu_profile, gpu.half_flop, 0, LARGE, "2GFLOP", "work of a matrix op that reaches half of what a large one does"),
+    REAL("product_floor", DIM_TIME, struct gpu_profile, gpu.product_floor_s, 0, 1, "5us", "shortest matrix product; at least kernel_floor counts"),
+    REAL("half_work", DIM_FLOP, struct gpu_profile, gpu.half_flop, 0, LARGE, "2GFLOP", "work of a matrix op of unknown shape that reaches half of what a large one does"),
     REAL("memory", DIM_SIZE, struct gpu_profile, gpu.memory_B, 1, LARGE, NULL, "GPU memory"),
     REAL("memory_bandwidth", DIM_RATE, struct gpu_profile, gpu.hbm_Bps, 1, LARGE, NULL, "GPU memory bandwidth, nominal"),
     REAL("memory_reach", DIM_FRACTION, struct gpu_profile, gpu.hbm_frac, 1e-3, 1, "0.88", "share of memory_bandwidth that a large kernel reaches"),
     REAL("memory_half", DIM_SIZE, struct gpu_profile, gpu.hbm_half_B, 0, LARGE, "2MB", "traffic of a kernel that reaches half of what a large one does"),
     REAL("kernel_floor", DIM_TIME, struct gpu_profile, gpu.kernel_floor_s, 0, 1, "1.3us", "shortest kernel"),
-    REAL("issue", DIM_TIME, struct gpu_profile, gpu.issue_s, 0, 1, "5us", "host time to issue one kernel"),
+    REAL("issue", DIM_TIME, struct gpu_profile, gpu.issue_s, 0, 1, "5us", "host time to issue one kernel, when no framework says"),
     REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
     REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
@@ -103,17 +107,28 @@ const struct field profile_choice_fields[] = {
 };
 const int n_profile_choice_fields = N_OF(profile_choice_fields);
 
+static const struct field framework_fields[] = {
+    TEXT("name", struct framework, name, "", "name in reports"),
+    TEXT("source", struct framework, source, "", "where the profile is from"),
+    REAL("issue", DIM_TIME, struct framework, issue_s, 0, 1, "5us", "host time to issue one kernel; next to nothing with CUDA graphs"),
+    REAL("saved_traffic", DIM_NUMBER, struct framework, saved_frac, -4, 0.99, "0", "share of the memory traffic of normalisation, activation and other element-wise layers that fused kernels save; below 0: that much more than one kernel for each layer takes"),
+    REAL("conv_lost", DIM_NUMBER, struct framework, conv_lost_frac, 0, 0.99, "0", "share of the GPU's convolution rate that its kernels and tensor layout lose"),
+    REAL("conv_lost_half", DIM_NUMBER, struct framework, half_lost_frac, 0, 0.99, "0", "the same for convolutions in 16 bits"),
+    REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
+};
+
 const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields)},
     [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields)},
     [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields)},
     [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields)},
+    [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields)},
 };
 /* clang-format on */
 
 /* keys of a profile that field_load does not read */
 static const char *const profile_extra[] = {"kind", "base", "sources", "choices", NULL};
-enum { N_PROFILE_EXTRA = 4, MAX_ROWS = 32, MAX_KNOWN = 512 };
+enum { N_PROFILE_EXTRA = 4, MAX_ROWS = 64, MAX_KNOWN = 512 };
 
 /* files open on the way to a base, innermost first: a file may not be met again */
 struct chain {
@@ -501,4 +516,12 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
         diag_error(reader->diag, place_of(reader, ref), "library \"%s\" has no choices",
                    out->library.name);
     }
+}
+
+void profile_read_framework(const struct profile_reader *reader, struct profile_ref ref,
+                            struct framework *out)
+{
+    *out = (struct framework){0};
+    load_ref(reader, &profile_kinds[PROFILE_FRAMEWORK], ref, NULL, out);
+    out->name = name_of(ref, out->name);
 }

@@ -1,5 +1,5 @@
-/* Profiles: what a GPU, a server, a network card and a communication library are like, as JSON in
- * scenarios/{hardware,links,libraries}. A reference to a profile is
+/* Profiles: what a GPU, a server, a network card, a communication library and a framework are like,
+ * as JSON in scenarios/{hardware,links,libraries,frameworks}. A reference to a profile is
  *   "name"             a shipped file: PROFILE_DIR/<folder of its kind>/name.json
  *   "path/file.json"   (has a / or ends in .json) a file, relative to the file that says so
  *   {...}              an object with the same keys; with "base": another reference, it only
@@ -54,7 +54,14 @@ struct profile_kind {
     const struct field *fields;
     int n_fields;
 };
-enum { PROFILE_GPU, PROFILE_NODE, PROFILE_NIC, PROFILE_LIBRARY, N_PROFILE_KINDS };
+enum {
+    PROFILE_GPU,
+    PROFILE_NODE,
+    PROFILE_NIC,
+    PROFILE_LIBRARY,
+    PROFILE_FRAMEWORK,
+    N_PROFILE_KINDS
+};
 extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
 
 /* keys of one element of a library's "choices", besides "collectives" */
@@ -85,6 +92,8 @@ void profile_read_nic(const struct profile_reader *reader, struct profile_ref re
                       struct nic_profile *out);
 void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,
                           struct library_profile *out);
+void profile_read_framework(const struct profile_reader *reader, struct profile_ref ref,
+                            struct framework *out);
 
 /* profile_path — a path written in `file`, relative to that file. */
 const char *profile_path(const char *file, const char *path, struct arena *perm);

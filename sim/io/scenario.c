@@ -167,6 +167,19 @@ static void check_precision(const struct loader *load, const struct gpu *gpu)
                "GPU \"%s\" has no %s arithmetic", gpu->name, dtype_names[dtype]);
 }
 
+/* read_framework — none given: the GPU's profile alone. */
+static bool read_framework(const struct loader *load)
+{
+    if (!json_get(load->root, "framework")) return true;
+    struct profile_reader reader = reader_of(load);
+    int before = load->diag->n_messages;
+    struct framework framework;
+    profile_read_framework(&reader, ref_of(load, "framework", NULL), &framework);
+    load->in->gpu.framework = framework;
+    load->in->gpu.issue_s = framework.issue_s;
+    return load->diag->n_messages == before;
+}
+
 static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
 {
     if (!json_get(load->root, "gpu")) {
@@ -181,7 +194,7 @@ static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
     load->in->spread.compute = gpu->spread;
     load->in->jitter = load->top.jitter >= 0 ? load->top.jitter : gpu->jitter;
     check_precision(load, &gpu->gpu);
-    return true;
+    return read_framework(load);
 }
 
 static bool read_node(const struct loader *load, const struct gpu_profile *gpu,

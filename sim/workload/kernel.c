@@ -4,38 +4,79 @@
 
 #include <math.h>
 
-const char *const dtype_names[N_DTYPES] = {"fp32", "tf32", "fp16", "bf16", "fp8"};
+const char *const dtype_names[N_DTYPES] = {"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
 
 double dtype_B(enum dtype dtype)
 {
-    static const double bytes[N_DTYPES] = {4.0, 4.0, 2.0, 2.0, 1.0};
+    static const double bytes[N_DTYPES] = {4.0, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0};
     must(dtype < N_DTYPES);
     return bytes[dtype];
 }
 
+/* operand_B — bytes of what a product reads; blocks of the microscaling types share a scale of one
+ * byte (32 elements of mxfp8, 16 of nvfp4).
+ * Source: OCP Microscaling Formats 1.0; NVIDIA, Introducing NVFP4, 2025. */
+static double operand_B(enum dtype dtype)
+{
+    static const double bytes[N_DTYPES] = {
+        4.0, 4.0, 2.0, 2.0, 1.0, 1.0 + 1.0 / 32.0, 0.5 + 1.0 / 16.0};
+    must(dtype < N_DTYPES);
+    return bytes[dtype];
+}
+
+/* product_dtype — attention stays in 16 bits where linear layers are narrower. */
+static enum dtype product_dtype(const struct gpu *gpu, enum layer_kind kind, enum dtype dtype)
+{
+    if (kind != LAYER_ATTENTION || dtype < DTYPE_FP8) return dtype;
+    return gpu->peak_flops[DTYPE_BF16] > 0.0 ? DTYPE_BF16 : DTYPE_FP16;
+}
+
+static bool is_half(enum dtype dtype)
+{
+    return dtype == DTYPE_FP16 || dtype == DTYPE_BF16;
+}
+
+/* matrix_flops — what a large product or convolution reaches. */
+static double matrix_flops(const struct gpu *gpu, enum layer_kind kind, enum dtype dtype)
+{
+    double frac = gpu->matrix_frac[dtype];
+    if (kind == LAYER_CONV) {
+        const struct framework *framework = &gpu->framework;
+        if (gpu->conv_frac[dtype] > 0.0) frac = gpu->conv_frac[dtype];
+        frac *= 1.0 - (is_half(dtype) ? framework->half_lost_frac : framework->conv_lost_frac);
+    }
+    double flops = gpu->peak_flops[dtype] * frac;
+    must(flops > 0.0);
+    return flops;
+}
+
+static double memory_Bps(const struct gpu *gpu)
+{
+    return gpu->hbm_Bps * gpu->hbm_frac;
+}
+
 /* work of one layer in one direction */
 struct work {
+    enum layer_kind kind;
     double flop, bytes;
     double n_kernels;
-    bool matrix, fused;
+    bool fused;
 };
 
 static double flop_s(const struct gpu *gpu, const struct work *work, enum dtype dtype)
 {
     if (work->flop <= 0.0) return 0.0;
-    if (!work->matrix) {
+    if (!layer_is_matrix(work->kind)) {
         must(gpu->vector_flops > 0.0);
         return work->flop / gpu->vector_flops;
     }
-    double peak_flops = gpu->peak_flops[dtype] * gpu->matrix_frac[dtype];
-    must(peak_flops > 0.0);
-    return (work->flop + work->n_kernels * gpu->half_flop) / peak_flops;
+    return (work->flop + work->n_kernels * gpu->half_flop) / matrix_flops(gpu, work->kind, dtype);
 }
 
 static double bytes_s(const struct gpu *gpu, const struct work *work)
 {
     if (work->bytes <= 0.0) return 0.0;
-    return (work->bytes + work->n_kernels * gpu->hbm_half_B) / (gpu->hbm_Bps * gpu->hbm_frac);
+    return (work->bytes + work->n_kernels * gpu->hbm_half_B) / memory_Bps(gpu);
 }
 
 static struct kernel_time work_time(const struct gpu *gpu, const struct work *work,
@@ -45,6 +86,27 @@ static struct kernel_time work_time(const struct gpu *gpu, const struct work *wo
     double memory_s = bytes_s(gpu, work);
     double busy_s = work->fused ? fmax(arithmetic_s, memory_s) : arithmetic_s + memory_s;
     return (struct kernel_time){busy_s + work->n_kernels * gpu->kernel_floor_s, work->bytes};
+}
+
+/* `count` products of (m x k) by (k x n) in one kernel */
+struct product {
+    enum layer_kind kind;
+    double m, n, k, count, n_kernels;
+    double read_elements, written_elements; /* of all */
+};
+
+static struct kernel_time product_time(const struct gpu *gpu, const struct product *p,
+                                       enum dtype layer_dtype)
+{
+    enum dtype dtype = product_dtype(gpu, p->kind, layer_dtype);
+    double edge = gpu->tile_edge;
+    double flop = 2.0 * p->count * (p->m + edge) * (p->n + edge) * p->k;
+    double read_B = p->read_elements * operand_B(dtype);
+    double written_B = p->written_elements * dtype_B(dtype);
+    double arithmetic_s = flop / matrix_flops(gpu, p->kind, dtype);
+    double busy_s = hypot(arithmetic_s, read_B / memory_Bps(gpu)) + written_B / memory_Bps(gpu);
+    double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s);
+    return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B};
 }
 
 /* layer_parameters — trained or not */
@@ -58,6 +120,33 @@ static double layer_parameters(const struct model *model, int layer)
     return sum;
 }
 
+/* product_of — a layer's forward product: weights are shared by all samples, so those make m longer;
+ * attention has products of its own for each sample. */
+static struct product product_of(const struct layer *l, double batch, double weights)
+{
+    bool attention = l->kind == LAYER_ATTENTION;
+    return (struct product){.kind = l->kind,
+                            .m = attention ? l->m : batch * l->m,
+                            .n = l->n,
+                            .k = l->k,
+                            .count = attention ? batch * l->n_products : l->n_products,
+                            .n_kernels = l->n_kernels,
+                            .read_elements = batch * l->read_elements + weights,
+                            .written_elements = batch * l->written_elements};
+}
+
+static bool is_frozen(const struct layer *l)
+{
+    return l->frozen_elements > 0.0 && l->n_tensors == 0;
+}
+
+/* left_of — what the framework's fusion leaves of the traffic of layers that are no products. */
+static double left_of(const struct gpu *gpu, enum layer_kind kind)
+{
+    bool fusible = !layer_is_matrix(kind) && kind != LAYER_EMBEDDING;
+    return fusible ? 1.0 - gpu->framework.saved_frac : 1.0;
+}
+
 /* Forward reads the parameters once, whatever the batch; a look-up reads only the rows that its
  * activations count. */
 struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *model, int layer,
@@ -65,38 +154,68 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
 {
     const struct layer *l = &model->layers[layer];
     double weights = l->kind == LAYER_EMBEDDING ? 0.0 : layer_parameters(model, layer);
+    if (layer_is_matrix(l->kind) && l->n_products > 0.0) {
+        struct product product = product_of(l, batch, weights);
+        return product_time(gpu, &product, dtype);
+    }
     double moved = batch * (l->read_elements + l->written_elements) + weights;
-    struct work work = {.flop = batch * l->flop,
-                        .bytes = moved * dtype_B(dtype),
+    struct work work = {.kind = l->kind,
+                        .flop = batch * l->flop,
+                        .bytes = moved * dtype_B(dtype) * left_of(gpu, l->kind),
                         .n_kernels = l->n_kernels,
-                        .matrix = layer_is_matrix(l->kind),
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);
 }
 
-/* Backward of a product is two products of the same size: input gradient (reads output gradient and
- * weights, writes input gradient) and weight gradient (reads output gradient and input, writes
- * weight gradient): twice the FLOP and twice the traffic. Other layers do about twice the
- * arithmetic, read the output gradient and what was kept of the input, and write the input
- * gradient: written + 2 read (ReLU 3 per element, batch norm 5, as their kernels do). A look-up
- * writes a dense gradient. Frozen parameters have no gradient: of a product the input's alone is left,
- * of a look-up nothing. */
+/* product_backward — the input's gradient is (m x n) by (n x k), from the output's gradient and the
+ * weights; the weight's is (k x m) by (m x n), from the input and the output's gradient. Frozen
+ * weights have none. */
+static struct kernel_time product_backward(const struct gpu *gpu, const struct product *forward,
+                                           double weights, const struct layer *l, enum dtype dtype)
+{
+    double output = forward->written_elements;
+    double input = forward->read_elements - weights;
+    struct product to_input = *forward, to_weight = *forward;
+    to_input.n = forward->k;
+    to_input.k = forward->n;
+    if (l->recomputed_flop > 0.0) to_input.count *= 1.0 + l->recomputed_flop / l->flop;
+    to_input.read_elements = output + weights;
+    to_input.written_elements = input;
+    to_weight.m = forward->k;
+    to_weight.k = forward->m;
+    to_weight.read_elements = output + input;
+    to_weight.written_elements = weights;
+    struct kernel_time a = product_time(gpu, &to_input, dtype);
+    if (is_frozen(l)) return a;
+    struct kernel_time b = product_time(gpu, &to_weight, dtype);
+    return (struct kernel_time){a.time_s + b.time_s, a.hbm_B + b.hbm_B};
+}
+
+/* Backward of a product is two products of the same size: twice the FLOP and twice the traffic.
+ * Other layers do about twice the arithmetic, read the output gradient and what was kept of the
+ * input, and write the input gradient: written + 2 read (ReLU 3 per element, batch norm 5, as their
+ * kernels do). A look-up writes a dense gradient. Frozen parameters have no gradient: of a product the
+ * input's alone is left, of a look-up nothing. */
 struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *model, int layer,
                                    double batch, enum dtype dtype)
 {
     const struct layer *l = &model->layers[layer];
     bool matrix = layer_is_matrix(l->kind);
-    bool frozen = l->frozen_elements > 0.0 && l->n_tensors == 0;
+    bool frozen = is_frozen(l);
     if (frozen && l->kind == LAYER_EMBEDDING) return (struct kernel_time){0.0, 0.0};
     double n_products = frozen && matrix ? 1.0 : 2.0;
     double weights = layer_parameters(model, layer);
+    if (matrix && l->n_products > 0.0) {
+        struct product forward = product_of(l, batch, weights);
+        return product_backward(gpu, &forward, weights, l, dtype);
+    }
     double read = n_products * l->read_elements;
     double written = matrix ? n_products * l->written_elements : l->written_elements;
     double moved = batch * (read + written) + (matrix ? n_products * weights : weights);
-    struct work work = {.flop = batch * (n_products * l->flop + l->recomputed_flop),
-                        .bytes = moved * dtype_B(dtype),
+    struct work work = {.kind = l->kind,
+                        .flop = batch * (n_products * l->flop + l->recomputed_flop),
+                        .bytes = moved * dtype_B(dtype) * left_of(gpu, l->kind),
                         .n_kernels = n_products * l->n_kernels,
-                        .matrix = matrix,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);
 }
@@ -104,13 +223,17 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
 struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
                                     double bytes_per_parameter)
 {
-    struct work work = {
-        .bytes = n_parameters * bytes_per_parameter, .n_kernels = 1.0, .fused = true};
+    struct work work = {.kind = LAYER_ELEMENTWISE,
+                        .bytes = n_parameters * bytes_per_parameter *
+                                 (1.0 + gpu->framework.optimizer_extra),
+                        .n_kernels = 1.0,
+                        .fused = true};
     return work_time(gpu, &work, DTYPE_FP32);
 }
 
 struct kernel_time kernel_copy(const struct gpu *gpu, double size_B, int n_kernels)
 {
-    struct work work = {.bytes = 2.0 * size_B, .n_kernels = n_kernels, .fused = true};
+    struct work work = {
+        .kind = LAYER_ELEMENTWISE, .bytes = 2.0 * size_B, .n_kernels = n_kernels, .fused = true};
     return work_time(gpu, &work, DTYPE_FP32);
 }

@@ -1,31 +1,69 @@
-/* How long one layer takes on one GPU: FLOP/(peak e_f) and bytes/(bandwidth e_b), added for unfused
- * kernels, the larger for fused ones, plus a floor per kernel. Efficiencies are smooth and
- * monotone: e(x) = x / (x + x_half) of the peak fraction; a bigger op is never predicted faster.
+/* How long one layer takes on one GPU, under the framework that drives it. Smooth and monotone: a
+ * bigger op is never predicted faster.
  *
- * With that e, x / (peak e(x)) = (x + x_half) / peak: a straight line in x, so a half-size acts as
- * a start-up cost of each kernel. The floor per kernel is the other one; a fit that sees whole
- * steps only cannot tell them apart. */
+ * Matrix products whose m, n, k are known (see struct layer): of count products (m x k) by (k x n),
+ *
+ *   T = hypot(2 count (m + edge) (n + edge) k / (peak reach), operands / B) + result / B + floor
+ *
+ * A product is cut in tiles of the result; where m or n are no multiples of the tile, parts of
+ * tiles compute nothing, on average `edge` rows and columns in all. Operands are read while tiles
+ * are computed, partly hidden; results are written when a tile is done. B is the reachable memory
+ * bandwidth. Backward takes two products of the same m, n, k with other roles: the input's gradient
+ * (m x k), summed over n, and the weight's (k x n), summed over m.
+ *
+ * Products of unknown shape: with e(x) = x / (x + x_half) of the peak fraction, x / (peak e(x)) =
+ * (x + x_half) / peak, a straight line: a half-size acts as a start-up cost of each kernel.
+ * Arithmetic and memory add for unfused kernels, the larger counts for fused ones.
+ *
+ * Other layers move memory: traffic that the framework's fusion saves does not count. */
 #ifndef WORKLOAD_KERNEL_H
 #define WORKLOAD_KERNEL_H
 
 #include "workload/model.h"
 
-enum dtype { DTYPE_FP32, DTYPE_TF32, DTYPE_FP16, DTYPE_BF16, DTYPE_FP8, N_DTYPES };
+enum dtype {
+    DTYPE_FP32,
+    DTYPE_TF32,
+    DTYPE_FP16,
+    DTYPE_BF16,
+    DTYPE_FP8,
+    DTYPE_MXFP8,
+    DTYPE_NVFP4,
+    N_DTYPES
+};
 extern const char *const dtype_names[N_DTYPES]; /* "fp32", ... */
-double dtype_B(enum dtype dtype); /* bytes of an activation element in that mode: 4, 4, 2, 2, 1 */
+/* dtype_B — bytes of an activation element in that mode: 4 or 2. Under 8 and 4 bits only the
+ * operands of linear layers are that narrow; what lies between them stays bf16.
+ * Source: NVIDIA TransformerEngine, Linear and LayerNormLinear. */
+double dtype_B(enum dtype dtype);
+
+/* What a framework makes of a GPU; all zero = nothing lost, nothing saved. */
+struct framework {
+    const char *name, *source;
+    double issue_s;         /* host time to issue one kernel */
+    double saved_frac;      /* share of the memory traffic of layers that are no products that its
+                               fused kernels save; < 0: that much more than the layers say */
+    double conv_lost_frac;  /* share of a GPU's convolution rate that its kernels and layout lose */
+    double half_lost_frac;  /* the same for convolutions in 16 bits */
+    double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
+};
 
 /* a GPU profile from scenarios/hardware */
 struct gpu {
     const char *name, *source;
     double peak_flops[N_DTYPES];  /* dense matrix peak; 0 = does not have it */
     double matrix_frac[N_DTYPES]; /* reachable share of the peak for a large op, (0, 1] */
+    double conv_frac[N_DTYPES];   /* the same for convolutions; 0 = as matrix_frac */
+    double tile_edge;             /* rows and columns of a product computed in vain */
+    double product_floor_s;       /* shortest matrix product; at least kernel_floor_s counts */
     double vector_flops;          /* fp32 non-matrix peak */
-    double half_flop;             /* FLOP at which half of matrix_frac is reached */
+    double half_flop; /* of products of unknown shape: FLOP that reaches half of matrix_frac */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;
     double kernel_floor_s; /* shortest kernel */
     double issue_s;        /* host time to issue one kernel */
     double power_W;
+    struct framework framework;
 };
 
 struct kernel_time {

@@ -96,8 +96,8 @@ static void check_sources(const char *file, struct arena *perm)
 
 static void every_shipped_number_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hardware", "links", "libraries"};
-    for (int f = 0; f < 3; f++) {
+    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks"};
+    for (int f = 0; f < 4; f++) {
         const char *files[MAX_FILES];
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) check_sources(files[i], *state);
@@ -116,7 +116,11 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
     struct node_profile node;
     struct nic_profile nic;
     struct library_profile library;
-    if (kind == &profile_kinds[PROFILE_GPU]) {
+    struct framework framework;
+    if (kind == &profile_kinds[PROFILE_FRAMEWORK]) {
+        profile_read_framework(reader, ref, &framework);
+        *name = framework.name;
+    } else if (kind == &profile_kinds[PROFILE_GPU]) {
         profile_read_gpu(reader, ref, &gpu);
         *name = gpu.gpu.name;
     } else if (kind == &profile_kinds[PROFILE_NODE]) {
@@ -133,8 +137,8 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
 
 static void every_shipped_profile_loads_and_is_called_as_its_file(void **state)
 {
-    static const char *const folders[] = {"hardware", "links", "libraries"};
-    for (int f = 0; f < 3; f++) {
+    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks"};
+    for (int f = 0; f < 4; f++) {
         const char *files[MAX_FILES];
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) {

@@ -9,8 +9,8 @@ static inline struct gpu rig_gpu(void)
 {
     return (struct gpu){.name = "rig",
                         .source = "made up",
-                        .peak_flops = {10e12, 50e12, 100e12, 100e12, 200e12},
-                        .matrix_frac = {0.8, 0.8, 0.8, 0.8, 0.8},
+                        .peak_flops = {10e12, 50e12, 100e12, 100e12, 200e12, 200e12, 400e12},
+                        .matrix_frac = {0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8},
                         .vector_flops = 10e12,
                         .half_flop = 1e8,
                         .hbm_Bps = 1e12,

@@ -50,6 +50,127 @@ static void backward_of_a_product_is_two_products(void **state)
     assert_close(backward.hbm_B, 2 * forward.hbm_B, 1e-12);
 }
 
+/* a linear layer of 1 sample = 10 rows of 20 inputs to 30 outputs */
+static struct model *one_product(enum layer_kind kind, struct arena *perm)
+{
+    struct builder b = builder_open("one", "row", "made up", perm);
+    builder_layer(&b, (struct layer){.name = "layer",
+                                     .kind = kind,
+                                     .m = 10,
+                                     .n = 30,
+                                     .k = 20,
+                                     .n_products = 1,
+                                     .flop = 2.0 * 10 * 20 * 30,
+                                     .read_elements = 200,
+                                     .written_elements = 300,
+                                     .n_kernels = 1});
+    builder_tensor(&b, "weight", 600);
+    return b.model;
+}
+
+/* Edge of 5, batch 100: m = 1000. Forward: 2 (1000 + 5) (30 + 5) 20 FLOP at 8e12; operands 100 x 200
+ * + 600 elements x 4 B and results 100 x 300 x 4 B at 0.8e12 B/s; floor 2 us. */
+static void a_product_computes_its_edges_and_writes_its_result_last(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.tile_edge = 5;
+    struct kernel_time t =
+        kernel_forward(&gpu, one_product(LAYER_LINEAR, *state), 0, 100, DTYPE_FP32);
+    double operands_s = hypot(2.0 * 1005 * 35 * 20 / 8e12, 82400 / 0.8e12);
+    assert_close(t.time_s, operands_s + 120e3 / 0.8e12 + 2e-6, 1e-12);
+    assert_close(t.hbm_B, 82400 + 120e3, 1e-12);
+}
+
+/* Backward: the input's gradient is 1000 x 20 summed over 30, from 100 x 300 + 600 elements into
+ * 100 x 200; the weight's 20 x 30 summed over 1000, from 100 x (300 + 200) into 600. */
+static void backward_products_have_their_own_shapes(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.tile_edge = 5;
+    struct kernel_time t =
+        kernel_backward(&gpu, one_product(LAYER_LINEAR, *state), 0, 100, DTYPE_FP32);
+    double input_s = hypot(2.0 * 1005 * 25 * 30 / 8e12, 4 * 30600 / 0.8e12) + 4 * 20e3 / 0.8e12;
+    double weight_s = hypot(2.0 * 35 * 25 * 1000 / 8e12, 4 * 50e3 / 0.8e12) + 4 * 600 / 0.8e12;
+    assert_close(t.time_s, input_s + weight_s + 4e-6, 1e-12);
+}
+
+/* Attention has a product for each sample, so each pays its edges: batch 100 is 100 products. */
+static void samples_make_products_longer_or_more(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.tile_edge = 1e4; /* edges are all that counts */
+    struct model *linear = one_product(LAYER_LINEAR, *state);
+    struct model *attention = one_product(LAYER_ATTENTION, *state);
+    double linear_s = kernel_forward(&gpu, linear, 0, 100, DTYPE_FP32).time_s;
+    double attention_s = kernel_forward(&gpu, attention, 0, 100, DTYPE_FP32).time_s;
+    assert_true(attention_s > 50 * linear_s);
+}
+
+/* Longer in any direction, more of them or wider elements: never faster. */
+static void no_dimension_makes_a_product_faster(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.tile_edge = 40;
+    struct model *model = one_product(LAYER_LINEAR, *state);
+    struct layer *l = &model->layers[0];
+    double *const grown[] = {&l->m, &l->n, &l->k, &l->n_products};
+    for (double size = 1; size < 1e5; size *= 3.1) {
+        for (int d = 0; d < 4; d++) {
+            l->m = l->n = l->k = size;
+            l->n_products = 1;
+            double forward_s = 0, backward_s = 0;
+            for (double factor = 0.01; factor < 100; factor *= 1.3) {
+                *grown[d] = size * factor;
+                l->read_elements = l->n_products * l->m * l->k;
+                l->written_elements = l->n_products * l->m * l->n;
+                double next_s = kernel_forward(&gpu, model, 0, 3, DTYPE_FP16).time_s;
+                assert_true(next_s > forward_s);
+                forward_s = next_s;
+                next_s = kernel_backward(&gpu, model, 0, 3, DTYPE_FP16).time_s;
+                assert_true(next_s > backward_s);
+                backward_s = next_s;
+            }
+        }
+    }
+}
+
+/* 8 bits: operands of one byte, results of two, peak 200; attention at 16 bits, peak 100. */
+static void only_linear_layers_are_narrower_than_16_bits(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.kernel_floor_s = 0;
+    struct model *linear = one_product(LAYER_LINEAR, *state);
+    struct kernel_time t = kernel_forward(&gpu, linear, 0, 100, DTYPE_FP8);
+    assert_close(t.hbm_B, 20600 + 2 * 30e3, 1e-12);
+    assert_close(t.time_s, hypot(12e5 / 160e12, 20600 / 0.8e12) + 60e3 / 0.8e12, 1e-12);
+    struct model *attention = one_product(LAYER_ATTENTION, *state);
+    assert_close(kernel_forward(&gpu, attention, 0, 7, DTYPE_FP8).time_s,
+                 kernel_forward(&gpu, attention, 0, 7, DTYPE_BF16).time_s, 1e-12);
+}
+
+/* Half of the traffic of a normalisation, nothing of a product's; a convolution at 0.5 of 0.4. */
+static void a_framework_saves_traffic_and_loses_convolutions(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.conv_frac[DTYPE_FP16] = 0.4;
+    struct gpu driven = gpu;
+    driven.framework = (struct framework){.saved_frac = 0.5, .half_lost_frac = 0.5};
+    struct model *norm = one_layer(LAYER_NORM, true, *state);
+    struct model *linear = one_product(LAYER_LINEAR, *state);
+    struct model *conv = one_product(LAYER_CONV, *state);
+    assert_close(kernel_forward(&driven, norm, 0, 100, DTYPE_FP16).hbm_B,
+                 0.5 * kernel_forward(&gpu, norm, 0, 100, DTYPE_FP16).hbm_B, 1e-12);
+    assert_close(kernel_forward(&driven, linear, 0, 1e4, DTYPE_FP16).time_s,
+                 kernel_forward(&gpu, linear, 0, 1e4, DTYPE_FP16).time_s, 1e-12);
+    double rest_s = 2e-6 + 6e6 / 0.8e12; /* floor and result */
+    double arithmetic_s = 2.0 * 1e5 * 20 * 30 / (100e12 * 0.4);
+    double operands_s = (2e6 + 600) * 2 / 0.8e12;
+    assert_close(kernel_forward(&gpu, conv, 0, 1e4, DTYPE_FP16).time_s,
+                 hypot(arithmetic_s, operands_s) + rest_s, 1e-12);
+    assert_close(kernel_forward(&driven, conv, 0, 1e4, DTYPE_FP16).time_s,
+                 hypot(2 * arithmetic_s, operands_s) + rest_s, 1e-12);
+}
+
 /* Half the bytes, ten times the peak. */
 static void half_precision_moves_half_the_bytes(void **state)
 {
@@ -148,6 +269,12 @@ int main(void)
         cmocka_unit_test(unfused_layer_adds_arithmetic_and_memory),
         cmocka_unit_test(fused_layer_takes_the_longer),
         cmocka_unit_test(backward_of_a_product_is_two_products),
+        cmocka_unit_test(a_product_computes_its_edges_and_writes_its_result_last),
+        cmocka_unit_test(backward_products_have_their_own_shapes),
+        cmocka_unit_test(samples_make_products_longer_or_more),
+        cmocka_unit_test(no_dimension_makes_a_product_faster),
+        cmocka_unit_test(only_linear_layers_are_narrower_than_16_bits),
+        cmocka_unit_test(a_framework_saves_traffic_and_loses_convolutions),
         cmocka_unit_test(half_precision_moves_half_the_bytes),
         cmocka_unit_test(look_up_reads_rows_and_writes_the_table),
         cmocka_unit_test(more_samples_never_take_less_time),
