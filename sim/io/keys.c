@@ -11,6 +11,8 @@ static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
 const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
 static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
 static const char *const wiring_names[] = {"packed", "rail", NULL};
+const char *const text_kind_names[] = {"own",        "decoder",         "encoder",
+                                       "classifier", "encoder-decoder", NULL};
 const char *const placement_names[N_PLACEMENTS] = {"packed", "spread", "random"};
 
 /* clang-format off */
@@ -32,6 +34,30 @@ static const struct field model_fields[] = {
     TEXT("name", struct model_keys, name, "", "of a built-in model; of the report when layers is given"),
     TEXT("layers", struct model_keys, layers, "", "CSV file of layers instead of a built-in model"),
     INT("sequence_length", struct model_keys, sequence_length, 0, 1 << 20, "0", "tokens per sample; 0 = the model's own"),
+    CHOICE("kind", struct model_keys, kind, text_kind_names, "own", "a transformer by its numbers; own: as the named model, a decoder without one. Numbers and features given change the named model; without a known name blocks, hidden, vocabulary and sequence_length are needed"),
+    INT("blocks", struct model_keys, sizes[TEXT_BLOCKS], 0, 1000, "0", "transformer blocks, of encoder and decoder together; 0 = the model's own"),
+    INT("hidden", struct model_keys, sizes[TEXT_HIDDEN], 0, 200000, "0", "width; 0 = the model's own"),
+    INT("heads", struct model_keys, sizes[TEXT_HEADS], 0, 4096, "0", "attention heads; 0 = the model's own, else of 128 each, of 64 below a width of 2048"),
+    INT("kv_heads", struct model_keys, sizes[TEXT_KV_HEADS], 0, 4096, "0", "heads of keys and values; 0 = the model's own, else as heads"),
+    INT("head_size", struct model_keys, sizes[TEXT_HEAD_SIZE], 0, 8192, "0", "width of a head; 0 = the model's own, else hidden / heads"),
+    INT("ffn", struct model_keys, sizes[TEXT_FFN], 0, 1000000, "0", "inner width of the MLP; 0 = the model's own, else 4 x hidden"),
+    INT("vocabulary", struct model_keys, sizes[TEXT_VOCABULARY], 0, 10000000, "0", "words; 0 = the model's own"),
+    INT("positions", struct model_keys, sizes[TEXT_POSITIONS], 0, 1 << 20, "0", "rows of learned tables of positions and token types; 0 = the model's own, else none"),
+    INT("experts", struct model_keys, sizes[TEXT_EXPERTS], 0, 10000, "0", "experts of a mixture; 0 = the model's own, else a dense MLP"),
+    INT("experts_per_token", struct model_keys, sizes[TEXT_EXPERTS_PER_TOKEN], 0, 1000, "0", "of them chosen for each position; 0 = the model's own, else 1"),
+    INT("expert_ffn", struct model_keys, sizes[TEXT_EXPERT_FFN], 0, 1000000, "0", "inner width of an expert; 0 = the model's own, else as ffn"),
+    INT("shared_ffn", struct model_keys, sizes[TEXT_SHARED_FFN], 0, 1000000, "0", "inner width of experts that see all positions; 0 = the model's own, else none"),
+    INT("dense_blocks", struct model_keys, sizes[TEXT_DENSE_BLOCKS], 0, 1000, "0", "first blocks without experts; 0 = the model's own"),
+    INT("adapter_rank", struct model_keys, sizes[TEXT_ADAPTER_RANK], 0, 4096, "0", "of low-rank adapters at the attention's products, the only parameters trained; 0 = all are"),
+    BOOL("gated", struct model_keys, gated, "false", "MLP of three products (SwiGLU); features of the named model stay"),
+    BOOL("tied_embeddings", struct model_keys, tied, "false", "the head is the table of words"),
+    BOOL("rotary", struct model_keys, rotary, "false", "queries and keys are rotated"),
+    BOOL("biases", struct model_keys, biases, "false", "products have biases"),
+    BOOL("qkv_biases", struct model_keys, qkv_biases, "false", "products to query, key and value have biases"),
+    BOOL("norm_biases", struct model_keys, norm_biases, "false", "LayerNorm instead of RMSNorm"),
+    BOOL("qk_norm", struct model_keys, qk_norm, "false", "queries and keys are normalised per head"),
+    BOOL("dropout", struct model_keys, dropout, "false", "dropout behind attention and MLP"),
+    BOOL("fused_attention", struct model_keys, fused_attention, "false", "attention in one kernel that moves nothing of size s^2 (FlashAttention)"),
 };
 static const struct field fabric_fields[] = {
     TEXT("kind", struct fabric_keys, spec.kind, "fat-tree", "one of the fabrics"),

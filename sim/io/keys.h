@@ -5,6 +5,7 @@
 
 #include "base/field.h"
 #include "inputs.h"
+#include "workload/transformer.h"
 
 struct top_keys {
     const char *name, *question, *precision, *optimizer;
@@ -14,6 +15,9 @@ struct top_keys {
 struct model_keys {
     const char *name, *layers;
     int sequence_length;
+    const char *kind; /* of a transformer, as its further numbers */
+    int sizes[N_TEXT_SIZES];
+    bool gated, tied, rotary, biases, qkv_biases, norm_biases, qk_norm, dropout, fused_attention;
 };
 struct fabric_keys {
     struct fabric_spec spec;
@@ -69,6 +73,9 @@ extern const char *const top_other_keys[];
 
 enum { N_PLACEMENTS = 3, MAX_GPUS = 1000000 };
 extern const char *const placement_names[N_PLACEMENTS];
+
+/* values of "model/kind": own, decoder, encoder, classifier, encoder-decoder; ends with NULL */
+extern const char *const text_kind_names[];
 
 /* values of "precision" and "run/fidelity" in the order of enum dtype and enum fidelity; end with NULL */
 extern const char *const precision_names[];

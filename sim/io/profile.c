@@ -144,6 +144,8 @@ static void report_choices(struct arena *perm, const char *const *known, int n, 
 }
 
 /* NOLINTNEXTLINE(readability-function-size): seven plain facts; a struct for one caller would hide them */
+enum { MAX_LISTED = 80 }; /* names of about ten letters in one message */
+
 void profile_unknown(struct diag *diag, struct diag_place place, const char *what, const char *name,
                      const char *const *known, int n_known, struct arena *perm)
 {
@@ -154,7 +156,12 @@ void profile_unknown(struct diag *diag, struct diag_place place, const char *wha
     }
     char *list;
     report_choices(perm, known, n_known, &list);
-    diag_error(diag, place, "unknown %s \"%s\" (known: %s)", what, name, list);
+    if (n_known > MAX_LISTED) {
+        diag_error(diag, place, "unknown %s \"%s\" (dpsim %s lists those known)", what, name,
+                   strcmp(what, "model") == 0 ? "models" : "profiles");
+    } else {
+        diag_error(diag, place, "unknown %s \"%s\" (known: %s)", what, name, list);
+    }
 }
 
 const char *profile_path(const char *file, const char *path, struct arena *perm)

@@ -19,21 +19,25 @@ static const double SMALL_CARD_GBPS = 100; /* cards slower than this per GPU are
 static const char *const coll_keys[] = {
     "collective", "gpu_key", "intra_key", "nic_key", "fabric_key", "gpus_per_node", "nodes", "nics_per_node",
     "nic_gbps", "library", "lib_version", "algo", "proto", NULL};
-static const char *const coll_others[] = {"id", "size_bytes", "time_us", NULL};
+static const char *const coll_needed[] = {"collective", "gpu_key", "size_bytes", "time_us", NULL};
 static const char *const coll_counts[] = {"gpus_per_node", "nodes", "nics_per_node", NULL};
 static const char *const coll_reals[] = {"nic_gbps", "size_bytes", "time_us", NULL};
 static const char *const train_keys[] = {
-    "model", "seq_len", "gpu_key", "intra_key", "nic_key", "nic_gbps_per_gpu", "gpus", "gpus_per_node", "nodes",
-    "framework", "precision_key", "global_batch", "micro_batch", "grad_accum", "tp", "pp", "cp", "ep", "zero_stage",
-    "recompute", "shard_group", "sync_key", "tune_key", NULL};
-static const char *const train_others[] = {"source", "iter_time_s", "throughput", "throughput_unit", NULL};
-static const char *const train_counts[] = {"seq_len", "gpus", "gpus_per_node", "nodes", "grad_accum", "tp", "pp", NULL};
-static const char *const train_reals[] = {"nic_gbps_per_gpu", "global_batch", "micro_batch", "iter_time_s", "throughput", NULL};
+    "model", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq_len", "flash_attn", "gpu_key",
+    "intra_key", "nic_key", "fabric_key", "nic_gbps_per_gpu", "gpus", "gpus_per_node", "nodes", "framework",
+    "precision_key", "global_batch", "micro_batch", "grad_accum", "tp", "pp", "vp", "cp", "ep", "dp", "zero_stage",
+    "recompute", "shard_group", "overlap_key", "data_key", "sync_key", "tune_key", "throughput_unit", NULL};
+static const char *const train_needed[] = {"model", "gpu_key", "gpus", NULL};
+static const char *const train_counts[] = {
+    "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq_len", "gpus", "gpus_per_node", "nodes", "grad_accum",
+    "tp", "pp", NULL};
+static const char *const train_reals[] = {
+    "params_b", "nic_gbps_per_gpu", "global_batch", "micro_batch", "iter_time_s", "throughput", NULL};
 /* clang-format on */
 
 const struct row_form row_forms[N_ROW_FORMS] = {
-    {"collectives", "id", coll_keys, coll_others, coll_counts, coll_reals, true},
-    {"training", "source", train_keys, train_others, train_counts, train_reals, false},
+    {"collectives", "id", coll_keys, coll_needed, coll_counts, coll_reals, true},
+    {"training", "source", train_keys, train_needed, train_counts, train_reals, false},
 };
 
 const char *row_cell(const struct row_reader *reader, int row, const char *column)
@@ -272,7 +276,7 @@ static void check_numbers(const struct table *table, const char *const *names, b
 {
     for (; *names; names++) {
         int column = table_column(table, *names);
-        for (int row = 0; row < table->n_rows; row++) {
+        for (int row = 0; row < table->n_rows && column >= 0; row++) {
             double value = table_number(table, row, column, 0, LARGEST, 0, diag);
             if (!whole || fabs(value - nearbyint(value)) <= 0) continue;
             diag_error(diag,
@@ -309,8 +313,7 @@ struct row_reader *row_open(const struct table *table, const struct scenario_opt
     *reader = (struct row_reader){
         .table = table, .form = find_form(table, diag), .options = options, .columns = NULL};
     if (!reader->form) return NULL;
-    need_all(table, reader->form->keys, diag);
-    need_all(table, reader->form->others, diag);
+    need_all(table, reader->form->needed, diag);
     if (diag->n_messages > n_before) return NULL;
     while (reader->form->keys[reader->n_keys]) reader->n_keys++;
     reader->columns = arena_new(perm, int, reader->n_keys);
@@ -372,7 +375,7 @@ struct mapper {
     const struct row_reader *reader;
     int row;
     struct arena *perm;
-    const struct json_node *members[MAX_MEMBERS]; /* of the scenario; later ones replace earlier */
+    const struct json_node *members[MAX_MEMBERS]; /* of the scenario, in order of rules */
     int n_members;
     char *text; /* the scenario as JSON */
     int length, capacity;
@@ -416,19 +419,32 @@ static void add_escaped(struct mapper *map, const char *text)
     }
 }
 
-/* add_column — the value of a column named in braces. */
-static void add_column(struct mapper *map, const char *name)
+/* without_end — a text without the shortest end that a pattern matches. */
+static const char *without_end(const char *text, const char *pattern, struct arena *perm)
 {
+    size_t n = strlen(text);
+    for (size_t i = n; i > 0; i--) {
+        if (fnmatch(pattern, text + i - 1, 0) == 0)
+            return arena_text(perm, "%.*s", (int)(i - 1), text);
+    }
+    return text;
+}
+
+/* value_of — what stands for a column in braces: "column", "column|otherwise" or "column%end". */
+static const char *value_of(struct mapper *map, const char *wanted)
+{
+    size_t n = strcspn(wanted, "|%");
+    const char *name = arena_text(map->perm, "%.*s", (int)n, wanted);
     int i = find_derived(map->reader, name);
     if (i >= 0) {
         double value = derived[i].value(map->reader, map->row);
         if (value <= 0) refuse(map, derived[i].lacks, "cannot be told");
-        add_text(map, arena_text(map->perm, "%.12g", value));
-        return;
+        return arena_text(map->perm, "%.12g", value);
     }
     const char *cell = row_cell(map->reader, map->row, name);
+    if (wanted[n] == '|' && !cell[0]) return wanted + n + 1;
     if (!is_key(map->reader->form, name) || !cell[0]) refuse(map, name, "is no key column");
-    add_escaped(map, cell);
+    return wanted[n] == '%' ? without_end(cell, wanted + n + 1, map->perm) : cell;
 }
 
 static bool is_bare(const char *text)
@@ -438,13 +454,12 @@ static bool is_bare(const char *text)
 }
 
 /* is_number — of the column that a bare text names */
-static bool is_number(const struct mapper *map, const char *text)
+static bool is_number(struct mapper *map, const char *text)
 {
-    const char *name = arena_text(map->perm, "%.*s", (int)strlen(text) - 2, text + 1);
+    const char *wanted = arena_text(map->perm, "%.*s", (int)strlen(text) - 2, text + 1);
     const char *end = NULL;
     double value;
-    if (find_derived(map->reader, name) >= 0) return true;
-    return unit_number(row_cell(map->reader, map->row, name), &end, &value) && *end == '\0';
+    return unit_number(value_of(map, wanted), &end, &value) && *end == '\0';
 }
 
 /* add_template — a text with columns in braces; one that is a number as a whole becomes one. */
@@ -455,7 +470,8 @@ static void add_template(struct mapper *map, const char *text)
     while (*text) {
         const char *close = *text == '{' ? strchr(text, '}') : NULL;
         if (close) {
-            add_column(map, arena_text(map->perm, "%.*s", (int)(close - text - 1), text + 1));
+            const char *wanted = arena_text(map->perm, "%.*s", (int)(close - text - 1), text + 1);
+            add_escaped(map, value_of(map, wanted));
             text = close + 1;
         } else {
             add_escaped(map, (char[]){*text++, '\0'});
@@ -533,12 +549,16 @@ static bool holds(const struct mapper *map, const struct json_node *part,
 static void set_members(struct mapper *map, const struct json_node *object)
 {
     for (int i = 0; object && i < json_size(object); i++) {
-        const struct json_node *member = json_at(object, i);
-        int m = 0;
-        while (m < map->n_members && strcmp(json_key(map->members[m]), json_key(member)) != 0) m++;
-        if (m == map->n_members) must(map->n_members++ < MAX_MEMBERS);
-        map->members[m] = member;
+        must(map->n_members < MAX_MEMBERS);
+        map->members[map->n_members++] = json_at(object, i);
     }
+}
+
+/* find_member — the last of the first n members that has a key; -1: none. */
+static int find_member(const struct json_node *const *members, int n, const char *key)
+{
+    while (--n >= 0 && strcmp(json_key(members[n]), key) != 0) continue;
+    return n;
 }
 
 static const char *asked(const struct json_node *ask, const char *key, const char *otherwise,
@@ -571,14 +591,32 @@ static void use_part(struct mapper *map, const struct json_node *part)
     refuse(map, json_text(json_get(part, "of")), json_text(json_get(part, "lacks")));
 }
 
-static void write_scenario(struct mapper *map)
+/* add_last — of members that share keys the last of each, in the order in which the keys came; of
+ * objects that share a key the members likewise. */
+static void add_last(struct mapper *map, const struct json_node *const *members, int n_members)
 {
-    for (int m = 0; m < map->n_members; m++) {
-        add_text(map, m > 0 ? ", " : "{");
-        add_text(map, arena_text(map->perm, "\"%s\": ", json_key(map->members[m])));
-        add_value(map, map->members[m]);
+    const struct json_node *inner[MAX_MEMBERS];
+    const char *separator = "{";
+    for (int m = 0; m < n_members; m++) {
+        const char *key = json_key(members[m]);
+        int last = find_member(members, n_members, key), n_inner = 0;
+        if (find_member(members, m, key) >= 0) continue;
+        add_text(map, arena_text(map->perm, "%s\"%s\": ", separator, key));
+        separator = ", ";
+        if (json_kind(members[last]) != JSON_OBJECT) {
+            add_value(map, members[last]);
+            continue;
+        }
+        for (int o = m; o <= last; o++) {
+            bool joins = json_kind(members[o]) == JSON_OBJECT && !strcmp(json_key(members[o]), key);
+            for (int i = 0; joins && i < json_size(members[o]); i++) {
+                must(n_inner < MAX_MEMBERS);
+                inner[n_inner++] = json_at(members[o], i);
+            }
+        }
+        add_last(map, inner, n_inner);
     }
-    add_text(map, "}");
+    add_text(map, separator[0] == '{' ? "{}" : "}");
 }
 
 /* load — what the loader refuses is a reason too: its first message, without the place. */
@@ -601,7 +639,7 @@ struct row_job row_map(const struct row_reader *reader, int row, struct arena *p
     set_members(&map, json_get(root, "scenario"));
     for (int i = 0; i < json_size(parts) && !map.job.reason; i++) use_part(&map, json_at(parts, i));
     if (map.job.reason) return map.job;
-    write_scenario(&map);
+    add_last(&map, map.members, map.n_members);
     if (!map.job.reason) load(&map);
     return map.job;
 }

@@ -9,8 +9,11 @@
  *
  * Of each part the first rule holds whose conditions all do: a shell pattern per column, several
  * separated by '|' ("when" as a text is about the column of the part). Its "set" gives members of
- * the scenario, its "ask" the collective, algorithm and protocol of a row that measures one. Texts
- * may name columns in braces, "{nic_gbps}Gbps"; a text that is "{gpus}" alone becomes the number.
+ * the scenario, its "ask" the collective, algorithm and protocol of a row that measures one. Objects
+ * that several rules set for one member are joined, later values of a key replace earlier ones.
+ * Texts may name columns in braces, "{nic_gbps}Gbps"; "{heads|0}" is 0 when the column is empty,
+ * "{model%-*}" leaves off the shortest end that the pattern matches, if any; a text that is "{gpus}"
+ * alone becomes the number.
  * When no rule of a part holds, or one rejects, the row is not covered and the reason names column
  * and value. Rules see the key columns of the form only: never a row's name, source or result. */
 #ifndef IO_ROW_H
@@ -21,10 +24,12 @@
 
 /* row_form — a form of table. */
 struct row_form {
-    const char *name;          /* of its file of rules */
-    const char *group;         /* the column that rows are scored by */
-    const char *const *keys;   /* columns that rules may look at, all needed; end with NULL */
-    const char *const *others; /* further columns that are needed; end with NULL */
+    const char *name;        /* of its file of rules */
+    const char *group;       /* the column that rows are scored by */
+    const char *const *keys; /* columns that rules may look at; end with NULL */
+    const char *const
+        *needed; /* columns that a table must have: others that it lacks are empty; end
+                                  with NULL */
     const char *const *counts; /* columns that hold whole numbers; end with NULL */
     const char *const *reals;  /* columns that hold numbers; end with NULL */
     bool collective;           /* rows measure a collective, else a training step */

@@ -109,22 +109,119 @@ static bool takes_length(const struct loader *load, const struct json_node *node
     return false;
 }
 
-static void load_model_kind(const struct loader *load, const struct json_node *node,
-                            const struct model_keys *keys)
+static void unknown_model(const struct loader *load, const struct json_node *node, const char *name)
 {
-    const struct model_kind *kind = model_find(keys->name);
-    if (kind && !takes_length(load, node, kind, keys->sequence_length)) return;
-    if (kind) {
-        load->in->model = kind->build(kind, keys->sequence_length, load->perm);
-        return;
-    }
     const char *names[MAX_NAMES];
     int n = 0;
     while (n < n_model_kinds && n < MAX_NAMES) {
         names[n] = model_kinds[n].name;
         n++;
     }
-    profile_unknown(load->diag, place(load, node), "model", keys->name, names, n, load->perm);
+    profile_unknown(load->diag, place(load, node), "model", name, names, n, load->perm);
+}
+
+/* features_of — the style that the keys ask for besides the model's own. */
+static unsigned features_of(const struct model_keys *keys)
+{
+    static const unsigned of_kind[] = {0, 0, TEXT_ENCODER, TEXT_ENCODER | TEXT_CLASSIFIES,
+                                       TEXT_ENCODER_DECODER};
+    const struct {
+        bool asked;
+        unsigned style;
+    } features[] = {
+        {keys->gated, TEXT_GATED},
+        {keys->tied, TEXT_TIED},
+        {keys->rotary, TEXT_ROTARY},
+        {keys->biases, TEXT_BIASES},
+        {keys->qkv_biases, TEXT_QKV_BIASES},
+        {keys->norm_biases, TEXT_NORM_BIASES},
+        {keys->qk_norm, TEXT_QK_NORM},
+        {keys->dropout, TEXT_DROPOUT},
+        {keys->fused_attention, TEXT_FUSED_ATTENTION},
+    };
+    int kind = 0;
+    while (strcmp(text_kind_names[kind], keys->kind) != 0) kind++;
+    unsigned style = of_kind[kind];
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        if (features[i].asked) style |= features[i].style;
+    }
+    return style;
+}
+
+static bool changes_numbers(const struct model_keys *keys)
+{
+    for (int i = 0; i < N_TEXT_SIZES; i++) {
+        if (keys->sizes[i] > 0) return true;
+    }
+    return features_of(keys) != 0;
+}
+
+/* fits_together — what the builder needs of its sizes. */
+static bool fits_together(const struct loader *load, const struct json_node *node,
+                          const struct model_kind *kind, int sequence_length)
+{
+    const int *size = kind->sizes;
+    const struct {
+        const char *key, *why;
+        bool wrong;
+    } rules[] = {
+        {"blocks", "is needed", size[TEXT_BLOCKS] == 0},
+        {"hidden", "is needed", size[TEXT_HIDDEN] == 0},
+        {"vocabulary", "is needed", size[TEXT_VOCABULARY] == 0},
+        {"sequence_length", "is needed", sequence_length == 0 && kind->default_seq_len == 0},
+        {"heads", "more than hidden", size[TEXT_HEADS] > size[TEXT_HIDDEN]},
+        {"kv_heads", "more than heads",
+         size[TEXT_HEADS] > 0 && size[TEXT_KV_HEADS] > size[TEXT_HEADS]},
+        {"experts_per_token", "more than experts",
+         size[TEXT_EXPERTS_PER_TOKEN] > size[TEXT_EXPERTS]},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        if (!rules[i].wrong) continue;
+        diag_error(load->diag, place(load, node), "%s: %s (of a transformer by its numbers)",
+                   rules[i].key, rules[i].why);
+        return false;
+    }
+    return true;
+}
+
+/* numbered_kind — a transformer by its numbers: those of a known name, changed; or the keys alone. */
+static const struct model_kind *numbered_kind(const struct loader *load,
+                                              const struct model_kind *named,
+                                              const struct model_keys *keys)
+{
+    struct model_kind *kind = arena_new(load->perm, struct model_kind, 1);
+    *kind = named ? *named
+                  : (struct model_kind){.name = keys->name[0] ? keys->name : "transformer",
+                                        .build = transformer,
+                                        .max_seq_len = 1 << 20,
+                                        .source = "numbers of the scenario"};
+    for (int i = 0; i < N_TEXT_SIZES; i++) {
+        if (keys->sizes[i] > 0) kind->sizes[i] = keys->sizes[i];
+    }
+    kind->sizes[TEXT_STYLE] |= (int)features_of(keys);
+    if (kind->sizes[TEXT_EXPERTS] > 0 && kind->sizes[TEXT_EXPERTS_PER_TOKEN] == 0)
+        kind->sizes[TEXT_EXPERTS_PER_TOKEN] = 1;
+    return kind;
+}
+
+static void load_model_kind(const struct loader *load, const struct json_node *node,
+                            const struct model_keys *keys)
+{
+    const struct model_kind *kind = model_find(keys->name);
+    bool numbered = changes_numbers(keys) && (kind || keys->sizes[TEXT_HIDDEN] > 0);
+    if (kind && numbered && kind->build != transformer) {
+        diag_error(load->diag, place(load, node), "%s is no transformer: it has no such numbers",
+                   kind->name);
+        return;
+    }
+    if (numbered) kind = numbered_kind(load, kind, keys);
+    if (!kind) {
+        unknown_model(load, node, keys->name);
+        return;
+    }
+    if (numbered && !fits_together(load, node, kind, keys->sequence_length)) return;
+    if (!takes_length(load, node, kind, keys->sequence_length)) return;
+    load->in->model = kind->build(kind, keys->sequence_length, load->perm);
 }
 
 static void load_layers(const struct loader *load, const struct json_node *node,
@@ -143,7 +240,7 @@ static void load_layers(const struct loader *load, const struct json_node *node,
 
 static void load_model(const struct loader *load)
 {
-    struct model_keys keys = {.name = "", .layers = ""};
+    struct model_keys keys = {.name = "", .layers = "", .kind = "own"};
     const struct json_node *node = load_part(load, &key_parts[KEYS_MODEL], &keys);
     if (!node) {
         if (!json_get(load->root, "model")) {

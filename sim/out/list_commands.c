@@ -26,7 +26,7 @@ int models_command(const struct options *options, struct arena *perm)
     struct sink sink = sink_open(NULL, perm);
     fprintf(sink.out, "%-16s %14s  %s\n", "model", "parameters", "source");
     for (const struct model_kind *kind = model_kinds; kind < model_kinds + n_model_kinds; kind++)
-        fprintf(sink.out, "%-16s %14lld  %s\n", kind->name, (long long)kind->n_parameters,
+        fprintf(sink.out, "%-20s %14lld  %s\n", kind->name, (long long)kind->n_parameters,
                 kind->source);
     sink_close(&sink);
     return EXIT_FINE;
