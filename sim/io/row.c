@@ -187,11 +187,22 @@ static void check_ask(const struct checker *check, const struct json_node *ask)
                json_text(kind));
 }
 
+static void check_per_sample(const struct checker *check, const struct json_node *counts)
+{
+    for (int i = 0; counts && i < json_size(counts); i++) {
+        const struct json_node *unit = json_at(counts, i);
+        if (json_kind(unit) == JSON_NUMBER && json_number(unit) > 0) continue;
+        diag_error(check->diag, json_place(check->json, unit, check->perm),
+                   "is no number above 0 (of them that make a sample)");
+    }
+}
+
 static void check_rule(const struct checker *check, const struct json_node *rule)
 {
-    static const char *const known[] = {"when", "set", "ask", "reject", "$comment"};
-    static const enum json_kind kinds[] = {JSON_NULL, JSON_OBJECT, JSON_OBJECT, JSON_TEXT,
-                                           JSON_TEXT};
+    static const char *const known[] = {"when", "set", "ask", "reject", "$comment", "per_sample"};
+    static const enum json_kind kinds[] = {JSON_NULL, JSON_OBJECT, JSON_OBJECT,
+                                           JSON_TEXT, JSON_TEXT,   JSON_OBJECT};
+    enum { N_KNOWN = sizeof known / sizeof *known };
     if (json_kind(rule) != JSON_OBJECT) {
         wrong(check, rule, "a rule: an object");
         return;
@@ -199,10 +210,10 @@ static void check_rule(const struct checker *check, const struct json_node *rule
     for (int i = 0; i < json_size(rule); i++) {
         const struct json_node *member = json_at(rule, i);
         int k = 0;
-        while (k < 5 && strcmp(known[k], json_key(member)) != 0) k++;
-        if (k == 5) {
+        while (k < N_KNOWN && strcmp(known[k], json_key(member)) != 0) k++;
+        if (k == N_KNOWN) {
             diag_error(check->diag, json_key_place(check->json, member, check->perm),
-                       "unknown key (when, set, ask, reject or $comment)");
+                       "unknown key (when, set, ask, reject, per_sample or $comment)");
         } else if (k > 0 && json_kind(member) != kinds[k]) {
             wrong(check, member, json_kind_name(kinds[k]));
             return;
@@ -210,6 +221,7 @@ static void check_rule(const struct checker *check, const struct json_node *rule
     }
     check_when(check, json_get(rule, "when"));
     check_ask(check, json_get(rule, "ask"));
+    check_per_sample(check, json_get(rule, "per_sample"));
 }
 
 static void check_part(const struct checker *check, const struct json_node *part)
@@ -343,6 +355,64 @@ bool row_suspect(const struct row_reader *reader, int row)
     return noted || row_cell(reader, row, "suspect")[0] != '\0';
 }
 
+/* --- rules that hold ------------------------------------------------------------------------------ */
+
+static bool matches(const char *pattern, const char *cell)
+{
+    char one[MAX_PATTERN];
+    while (true) {
+        size_t n = strcspn(pattern, "|");
+        snprintf(one, sizeof one, "%.*s", (int)n, pattern);
+        if (fnmatch(one, cell, 0) == 0) return true;
+        if (!pattern[n]) return false;
+        pattern += n + 1;
+    }
+}
+
+static bool holds(const struct row_reader *reader, int row, const struct json_node *part,
+                  const struct json_node *rule)
+{
+    const struct json_node *when = json_get(rule, "when");
+    if (!when) return true;
+    if (json_kind(when) == JSON_TEXT) {
+        const char *of = json_text(json_get(part, "of"));
+        return matches(json_text(when), row_cell(reader, row, of));
+    }
+    for (int i = 0; i < json_size(when); i++) {
+        const struct json_node *pattern = json_at(when, i);
+        const char *cell = row_cell(reader, row, json_key(pattern));
+        if (!matches(json_text(pattern), cell)) return false;
+    }
+    return true;
+}
+
+/* find_rule — the first of the part that holds for the row */
+static const struct json_node *find_rule(const struct row_reader *reader, int row,
+                                         const struct json_node *part)
+{
+    const struct json_node *rules = json_get(part, "rules");
+    for (int i = 0; i < json_size(rules); i++) {
+        if (holds(reader, row, part, json_at(rules, i))) return json_at(rules, i);
+    }
+    return NULL;
+}
+
+/* --- what was measured ---------------------------------------------------------------------------- */
+
+/* per_sample — how many of the throughput's unit make a sample, as the rules for the row say; 0 =
+ * they do not. */
+static double per_sample(const struct row_reader *reader, int row, const char *unit)
+{
+    const struct json_node *parts = json_get(json_root(reader->rules), "parts");
+    for (int i = 0; i < json_size(parts); i++) {
+        const struct json_node *rule = find_rule(reader, row, json_at(parts, i));
+        const struct json_node *counts = rule ? json_get(rule, "per_sample") : NULL;
+        const struct json_node *number = counts ? json_get(counts, unit) : NULL;
+        if (number) return json_number(number);
+    }
+    return 0;
+}
+
 /* samples_per_s — a throughput in samples; 0 when its unit is no count of samples. */
 static double samples_per_s(const struct row_reader *reader, int row)
 {
@@ -350,6 +420,8 @@ static double samples_per_s(const struct row_reader *reader, int row)
     const char *unit = row_cell(reader, row, "throughput_unit");
     double value = row_number(reader, row, "throughput");
     double seq_len = row_number(reader, row, "seq_len");
+    double count = per_sample(reader, row, unit);
+    if (count > 0) return value / count;
     for (int i = 0; i < 3; i++) {
         if (!strcmp(unit, plain[i])) return value;
     }
@@ -517,35 +589,6 @@ static void add_value(struct mapper *map, const struct json_node *node)
     }
 }
 
-static bool matches(const char *pattern, const char *cell)
-{
-    char one[MAX_PATTERN];
-    while (true) {
-        size_t n = strcspn(pattern, "|");
-        snprintf(one, sizeof one, "%.*s", (int)n, pattern);
-        if (fnmatch(one, cell, 0) == 0) return true;
-        if (!pattern[n]) return false;
-        pattern += n + 1;
-    }
-}
-
-static bool holds(const struct mapper *map, const struct json_node *part,
-                  const struct json_node *rule)
-{
-    const struct json_node *when = json_get(rule, "when");
-    if (!when) return true;
-    if (json_kind(when) == JSON_TEXT) {
-        const char *of = json_text(json_get(part, "of"));
-        return matches(json_text(when), row_cell(map->reader, map->row, of));
-    }
-    for (int i = 0; i < json_size(when); i++) {
-        const struct json_node *pattern = json_at(when, i);
-        const char *cell = row_cell(map->reader, map->row, json_key(pattern));
-        if (!matches(json_text(pattern), cell)) return false;
-    }
-    return true;
-}
-
 static void set_members(struct mapper *map, const struct json_node *object)
 {
     for (int i = 0; object && i < json_size(object); i++) {
@@ -582,13 +625,12 @@ static void use_rule(struct mapper *map, const struct json_node *part, const str
 
 static void use_part(struct mapper *map, const struct json_node *part)
 {
-    const struct json_node *rules = json_get(part, "rules");
-    for (int i = 0; i < json_size(rules); i++) {
-        if (!holds(map, part, json_at(rules, i))) continue;
-        use_rule(map, part, json_at(rules, i));
-        return;
+    const struct json_node *rule = find_rule(map->reader, map->row, part);
+    if (rule) {
+        use_rule(map, part, rule);
+    } else {
+        refuse(map, json_text(json_get(part, "of")), json_text(json_get(part, "lacks")));
     }
-    refuse(map, json_text(json_get(part, "of")), json_text(json_get(part, "lacks")));
 }
 
 /* add_last — of members that share keys the last of each, in the order in which the keys came; of

@@ -14,6 +14,7 @@
  * Texts may name columns in braces, "{nic_gbps}Gbps"; "{heads|0}" is 0 when the column is empty,
  * "{model%-*}" leaves off the shortest end that the pattern matches, if any; a text that is "{gpus}"
  * alone becomes the number.
+ * "per_sample" says how many of a throughput's unit make a sample of the batch, {"words/s": 27}.
  * When no rule of a part holds, or one rejects, the row is not covered and the reason names column
  * and value. Rules see the key columns of the form only: never a row's name, source or result. */
 #ifndef IO_ROW_H

@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "workload/cnn.h"
+#include "workload/sequence.h"
 #include "workload/transformer.h"
 #include "workload/unet.h"
 
@@ -180,6 +181,9 @@ const struct model_kind model_kinds[] = {
     {"deepseek-v2-236b", transformer, {60, 5120, 128, 0, 128, 12288, 102400, 0, LLAMA_STYLE, 160, 6, 1536, 3072, 1, 1536, 512, 64}, 235741434880, 0.0, 4096, LONG, DEEPSEEK},
     {"deepseek-v3-671b", transformer, {61, 7168, 128, 0, 128, 18432, 129280, 0, LLAMA_STYLE, 256, 8, 2048, 2048, 3, 1536, 512, 64}, 671026404352, 0.0, 4096, LONG, DEEPSEEK},
     {"kimi-k2-1t", transformer, {61, 7168, 64, 0, 128, 18432, 163840, 0, LLAMA_STYLE, 384, 8, 2048, 2048, 1, 1536, 512, 64}, 1000000000000, 0.0, 4096, LONG, "Kimi Team, Kimi K2, 2025; config.json"},
+    {"transformer-xl-base", sequence_transformer_xl, {16, 512, 8, 2048, 1}, 191950298, 0.0, 192, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_base.yaml")},
+    {"transformer-xl-large", sequence_transformer_xl, {18, 1024, 16, 4096, 4}, 285167482, 0.0, 384, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_large.yaml")},
+    {"transformer-big", sequence_translator, {6, 1024, 16, 4096, 33708, 29}, 210874368, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Translation/Transformer, WMT14 English-German")},
     {"nnunet-2d", unet_build, {UNET_NNUNET_2D}, 20613092, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in two dimensions")},
     {"nnunet-3d", unet_build, {UNET_NNUNET_3D}, 31192868, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in three dimensions")},
     {"unet3d", unet_build, {UNET_3D}, 31196196, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/UNet_3D_Medical")},

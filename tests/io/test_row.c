@@ -117,6 +117,24 @@ static void batches_cards_and_times_follow_from_several_columns(void **state)
     assert_close(row_measured_s(reader, 0), 0.5, 1e-12);
 }
 
+/* A batch of 5120 tokens on 2 GPUs at 20480 words/s: 10240 / 20480 s. A segment of
+ * Transformer-XL base is 192 tokens where the row does not say: 2 x 32 x 192 / 24576 s. */
+static void units_of_throughput_become_samples_by_rule(void **state)
+{
+    struct diag diag;
+    struct row_reader *reader = open_text(
+        TRAINING
+        "x,transformer-big,,v100-sxm2-16,nvlink2-mesh,none,,2,2,1,PyTorch DDP,fp16,,5120,"
+        ",1,1,,,0,,,allreduce,full,,20480,words/s\n"
+        "x,transformer-xl-base,,v100-sxm2-16,nvlink2-mesh,none,,2,2,1,PyTorch DDP,fp16,,32,"
+        ",1,1,,,0,,,allreduce,full,,24576,tokens/s\n",
+        &diag, *state);
+    assert_close(row_measured_s(reader, 0), 0.5, 1e-12);
+    assert_close(row_measured_s(reader, 1), 0.5, 1e-12);
+    assert_null(row_map(reader, 0, *state).reason);
+    assert_close(row_map(reader, 1, *state).inputs->model->tokens_per_sample, 192.0, 0.0);
+}
+
 static void only_plain_data_parallel_training_is_covered(void **state)
 {
     struct row_job job = map_text(
@@ -166,10 +184,11 @@ static void rules_are_read_with_the_same_care(void **state)
     const char *text = COLUMNS "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n";
     struct table *table = table_read_text("t.csv", text, strlen(text), *state, &diag);
     assert_null(row_open(table, &elsewhere, *state, &diag));
-    assert_int_equal(diag.n_messages, 3);
+    assert_int_equal(diag.n_messages, 4);
     assert_non_null(strstr(diag.messages[0], "/parts/0/rules/0/when/id: is no key column"));
     assert_non_null(strstr(diag.messages[1], "/parts/0/rules/1/sett: unknown key"));
-    assert_non_null(strstr(diag.messages[2], "missing key \"lacks\""));
+    assert_non_null(strstr(diag.messages[2], "/per_sample/words~1s: is no number above 0"));
+    assert_non_null(strstr(diag.messages[3], "missing key \"lacks\""));
 }
 
 int main(void)
@@ -180,6 +199,7 @@ int main(void)
         cmocka_unit_test(what_the_library_lacks_is_a_reason),
         cmocka_unit_test(rows_are_compared_by_keys_alone),
         cmocka_unit_test(batches_cards_and_times_follow_from_several_columns),
+        cmocka_unit_test(units_of_throughput_become_samples_by_rule),
         cmocka_unit_test(only_plain_data_parallel_training_is_covered),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
