@@ -21,6 +21,7 @@ struct model_keys {
 };
 struct fabric_keys {
     struct fabric_spec spec;
+    const char *dimensions;
     int seed;
 };
 struct strategy_keys {

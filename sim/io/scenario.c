@@ -399,6 +399,11 @@ static void load_fabric(const struct loader *load)
     const struct json_node *node = load_part(load, &key_parts[KEYS_FABRIC], &keys);
     const struct fabric_kind *kind = fabric_find(keys.spec.kind);
     keys.spec.seed = (uint64_t)keys.seed;
+    if (*keys.dimensions && !grid_read_sides(keys.dimensions, &keys.spec)) {
+        diag_error(load->diag, place(load, json_get(node, "dimensions")),
+                   "\"%s\" is no shape (such as \"8x8x4\": 1 to %d sides of 1 to 65536)",
+                   keys.dimensions, FABRIC_MAX_DIMENSIONS);
+    }
     load->in->fabric = keys.spec;
     if (kind) {
         load->in->fabric.kind = kind->name;

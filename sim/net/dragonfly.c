@@ -35,7 +35,7 @@ struct dragonfly {
     int n_slots;      /* global links of a group that are used */
     int whole_rounds; /* each covers all g - 1 distances */
     int left_over;    /* links of the last, partial round */
-    int first_local, first_global;
+    int first_local;
     const int *global_out; /* [g * n_slots] link that leads out by a slot */
     double bisection_Bps;
 };
@@ -229,51 +229,14 @@ static void add_global(struct topo *topo, struct dragonfly *fly, struct arena *p
     fly->global_out = global_out;
 }
 
-/* Let each block of routers stand where most of its ports belong; blocks without a majority with
- * the first half. */
-static void take_sides(const struct topo *topo, const struct dragonfly *fly, int block, bool *side)
-{
-    int n_routers = fly->g * fly->a;
-    for (int first = 0; first < n_routers; first += block) {
-        int balance = 0;
-        for (int port = first * fly->p; port < (first + block) * fly->p; port++) {
-            if (port >= topo->n_ports) break;
-            balance += fabric_port_side(topo, port) ? 1 : -1;
-        }
-        for (int r = first; r < first + block; r++) side[r] = balance >= 0;
-    }
-}
-
-static double cut_Bps(const struct topo *topo, const struct dragonfly *fly, const bool *side)
-{
-    int first_router = topo->fabric->first_vertex;
-    double cut_Bps = 0;
-    for (int l = fly->first_local; l < topo->n_links; l++) {
-        struct link link = topo->links[l];
-        bool leaves = side[link.src - first_router] && !side[link.dst - first_router];
-        if (leaves) cut_Bps += link.capacity_Bps;
-    }
-    for (int port = 0; port < topo->n_ports; port++) {
-        bool astray = fabric_port_side(topo, port) != side[port / fly->p];
-        if (astray) cut_Bps += topo->node.nic_Bps;
-    }
-    return cut_Bps;
-}
-
 /* The least of three cuts: routers by the majority of their ports, whole groups by it, and all routers on
  * one side. For nodes packed over an even number of full groups that is g^2 / 4 bundles of global links. */
 static double least_cut_Bps(const struct topo *topo, const struct dragonfly *fly,
                             struct arena scratch)
 {
-    bool *side = arena_new(&scratch, bool, (int64_t)fly->g * fly->a);
-    double least_Bps = fabric_ports_bisection_Bps(topo);
-    const int blocks[] = {1, fly->a};
-    for (int i = 0; i < 2; i++) {
-        take_sides(topo, fly, blocks[i], side);
-        double cut = cut_Bps(topo, fly, side);
-        if (cut < least_Bps) least_Bps = cut;
-    }
-    return least_Bps;
+    double by_router_Bps = fabric_majority_cut_Bps(topo, fly->p, 1, scratch);
+    double by_group_Bps = fabric_majority_cut_Bps(topo, fly->p, fly->a, scratch);
+    return by_router_Bps < by_group_Bps ? by_router_Bps : by_group_Bps;
 }
 
 void dragonfly_build(struct topo *topo, const int *port_vertex, int n_ports, struct arena *perm)
@@ -287,7 +250,6 @@ void dragonfly_build(struct topo *topo, const int *port_vertex, int n_ports, str
     }
     fly->first_local = topo->n_links;
     add_local(topo, fly, first_router, perm);
-    fly->first_global = topo->n_links;
     if (fly->g > 1) add_global(topo, fly, perm);
     fly->bisection_Bps = least_cut_Bps(topo, fly, *perm);
 }

@@ -31,6 +31,30 @@ const struct fabric_kind fabric_kinds[] = {
         .source = "Kim, Dally, Scott & Abts, ISCA 2008; arrangement: Camarero, Vallejo & Beivide, "
                   "TACO 11(4), 2014",
     },
+    {
+        .name = "torus",
+        .summary = "switches in a grid, rings along its dimensions",
+        FABRIC_KIND_HOOKS(grid),
+        .source = "Dally & Towles, Principles and practices of interconnection networks, 2004",
+    },
+    {
+        .name = "mesh",
+        .summary = "switches in a grid, rows along its dimensions",
+        FABRIC_KIND_HOOKS(grid),
+        .source = "Dally & Towles, Principles and practices of interconnection networks, 2004",
+    },
+    {
+        .name = "hyperx",
+        .summary = "switches in a grid, fully meshed along its dimensions",
+        FABRIC_KIND_HOOKS(grid),
+        .source = "Ahn, Binkert, Davis, McLaren & Schreiber, SC 2009",
+    },
+    {
+        .name = "full-mesh",
+        .summary = "every switch joined to every other",
+        FABRIC_KIND_HOOKS(grid),
+        .source = "a hyperx of one dimension",
+    },
 };
 const int n_fabric_kinds = sizeof fabric_kinds / sizeof fabric_kinds[0];
 
@@ -152,4 +176,34 @@ double fabric_ports_bisection_Bps(const struct topo *topo)
 {
     int half_nodes = topo->n_nodes / 2;
     return (double)half_nodes * topo->node.nics_per_node * topo->node.nic_Bps;
+}
+
+static void take_sides(const struct topo *topo, int p, int block, bool *side)
+{
+    int n_switches = topo->fabric->n_switches;
+    for (int first = 0; first < n_switches; first += block) {
+        int balance = 0;
+        int64_t end = ((int64_t)first + block) * p;
+        for (int64_t port = (int64_t)first * p; port < end && port < topo->n_ports; port++)
+            balance += fabric_port_side(topo, (int)port) ? 1 : -1;
+        for (int s = first; s < first + block && s < n_switches; s++) side[s] = balance >= 0;
+    }
+}
+
+double fabric_majority_cut_Bps(const struct topo *topo, int p, int block, struct arena scratch)
+{
+    int first_switch = topo->fabric->first_vertex;
+    bool *side = arena_new(&scratch, bool, topo->fabric->n_switches);
+    take_sides(topo, p, block, side);
+    double cut_Bps = 0;
+    for (int l = topo->fabric->first_link + 2 * topo->n_ports; l < topo->n_links; l++) {
+        struct link link = topo->links[l];
+        bool leaves = side[link.src - first_switch] && !side[link.dst - first_switch];
+        if (leaves) cut_Bps += link.capacity_Bps;
+    }
+    for (int port = 0; port < topo->n_ports; port++) {
+        bool astray = fabric_port_side(topo, port) != side[port / p];
+        if (astray) cut_Bps += topo->node.nic_Bps;
+    }
+    return fmin(cut_Bps, fabric_ports_bisection_Bps(topo));
 }

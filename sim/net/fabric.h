@@ -95,7 +95,17 @@ bool fabric_port_side(const struct topo *topo, int port);
 /* fabric_ports_bisection_Bps — what the ports of half the nodes can send: no fabric has more. */
 double fabric_ports_bisection_Bps(const struct topo *topo);
 
-/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c */
+/* fabric_majority_cut_Bps — capacity of a cut that parts the nodes in halves: each block of `block`
+ * switches, p ports on each in order, stands where most of its ports belong, without a majority with
+ * the first half; ports on the wrong side are cut as well. All links behind the ports' cables join
+ * switches. Never more than the ports have. */
+double fabric_majority_cut_Bps(const struct topo *topo, int p, int block, struct arena scratch);
+
+/* grid_read_sides — "8x8x4" to spec's dimensions; false when it is no such text (1 to
+ * FABRIC_MAX_DIMENSIONS sides of 1 to 65536). */
+bool grid_read_sides(const char *text, struct fabric_spec *spec);
+
+/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, grid.c */
 #define FABRIC_KIND_FUNCTIONS(kind)                                                                \
     void kind##_check(struct fabric_spec *spec, int n_ports, struct diag *diag,                    \
                       struct diag_place place);                                                    \
@@ -108,5 +118,6 @@ double fabric_ports_bisection_Bps(const struct topo *topo);
 FABRIC_KIND_FUNCTIONS(star);
 FABRIC_KIND_FUNCTIONS(clos);
 FABRIC_KIND_FUNCTIONS(dragonfly);
+FABRIC_KIND_FUNCTIONS(grid);
 
 #endif

@@ -64,6 +64,8 @@ struct node_spec {
     bool p2p;          /* GPUs read each other over PCIe; otherwise staged through host memory */
 };
 
+enum { FABRIC_MAX_DIMENSIONS = 6 };
+
 /* the network between servers; which numbers count depends on the kind (fabric registry) */
 struct fabric_spec {
     const char *kind; /* a name in fabric_kinds */
@@ -73,7 +75,8 @@ struct fabric_spec {
     double oversubscription;                    /* leaf down/up capacity, >= 1 */
     double core_oversubscription;               /* pod down/up capacity, >= 1 (3 levels) */
     int ports_per_router, routers_per_group, global_per_router,
-        n_groups;      /* dragonfly p, a, h, g; 0 = balanced to fit */
+        n_groups;                                  /* dragonfly p, a, h, g; 0 = balanced to fit */
+    int n_dimensions, side[FABRIC_MAX_DIMENSIONS]; /* torus, mesh, hyperx; 0 = chosen to fit */
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */
     double link_latency_s, global_latency_s;
@@ -87,7 +90,7 @@ struct fabric_spec {
     double port_Bps; /* rate of the ports' cables; topo_build copies it from the node */
 };
 
-enum { ROUTE_MAX = 24 };     /* links of the longest route, with room to spare */
+enum { ROUTE_MAX = 256 };    /* links of the longest route, with room to spare */
 enum { TOPO_NAME_MAX = 96 }; /* characters of the longest name, with room to spare */
 
 /* Larger shapes are refused: they are slips of the finger, and would eat the memory. */

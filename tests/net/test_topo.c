@@ -122,9 +122,10 @@ static void the_summary_counts_what_is_there(void **state)
 /* The longest route found from a sample of a large network is that of a smaller one of the same levels. */
 static void a_sample_of_pairs_finds_the_diameter(void **state)
 {
-    for (int k = 0; k < n_fabric_kinds; k++) {
+    static const char *const kinds[] = {"switch", "fat-tree", "dragonfly"};
+    for (int k = 0; k < 3; k++) {
         struct arena scratch = *(struct arena *)*state;
-        struct fabric_spec fabric = fabric_of(fabric_kinds[k].name);
+        struct fabric_spec fabric = fabric_of(kinds[k]);
         fabric.levels = 3;
         fabric.radix = 32;
         struct node_spec node = one_gpu_node();
