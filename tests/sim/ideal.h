@@ -53,6 +53,10 @@ static const struct fabric_spec halved_tree2 = {.kind = "fat-tree",
                                                 .core_oversubscription = 1};
 static const struct fabric_spec ideal_dragonfly = {
     .kind = "dragonfly", .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec ideal_torus = {
+    .kind = "torus", .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec ideal_hyperx = {
+    .kind = "hyperx", .oversubscription = 1, .core_oversubscription = 1};
 
 /* one all-alone collective over n GPUs */
 static inline struct inputs *alone(const struct node_spec *node, const struct fabric_spec *fabric,

@@ -95,6 +95,16 @@ static const struct fabric_spec ragged_dragonfly = {.kind = "dragonfly",
                                                     .wiring = "packed",
                                                     .oversubscription = 1};
 
+/* an even ring, so that opposite places go both ways round, and sides that the ports do not fill */
+static const struct fabric_spec ragged_torus = {.kind = "torus",
+                                                .ports_per_router = 3,
+                                                .n_dimensions = 2,
+                                                .side = {4, 6},
+                                                .link_latency_s = 0.5 * US,
+                                                .routing = "static",
+                                                .wiring = "packed",
+                                                .oversubscription = 1};
+
 struct proof {
     const char *name;
     const struct node_spec *node;
@@ -115,6 +125,8 @@ static const struct proof proofs[] = {
      .node = &single_node,
      .fabric = &ragged_dragonfly,
      .slow_link = true},
+    {.name = "torus, slow link", .node = &single_node, .fabric = &ragged_torus, .slow_link = true},
+    {.name = "quads, torus", .node = &quad_node, .fabric = &ragged_torus},
     {.name = "quads, fat-tree", .node = &quad_node, .fabric = &tree_two_to_one},
     {.name = "quads, slow link", .node = &quad_node, .fabric = &tree_two_to_one, .slow_link = true},
     {.name = "quads, dragonfly, slow link",

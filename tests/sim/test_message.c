@@ -16,6 +16,8 @@ static const struct {
     {"fat-tree of 3 levels", &ideal_tree3, true},
     {"2:1", &halved_tree2, false},
     {"dragonfly", &ideal_dragonfly, false},
+    {"torus", &ideal_torus, false},
+    {"hyperx", &ideal_hyperx, false},
 };
 enum { N_FABRICS = sizeof fabrics / sizeof fabrics[0] };
 
