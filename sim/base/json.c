@@ -54,6 +54,12 @@ static void skip_mark(struct builder *builder)
     skip_blanks(builder);
 }
 
+/* past a number, true, false or null */
+static void skip_word(struct builder *builder)
+{
+    while (*builder->at != '\0' && !strchr(",]} \t\r\n", *builder->at)) builder->at++;
+}
+
 static void skip_text(struct builder *builder)
 {
     builder->at++;
@@ -114,7 +120,7 @@ static void build(struct builder *builder, const cJSON *item, struct json_node *
     } else {
         node->number = node->kind == JSON_NUMBER ? item->valuedouble : 0.0;
         node->truth = cJSON_IsTrue(item);
-        while (*builder->at != '\0' && !strchr(",]} \t\r\n", *builder->at)) builder->at++;
+        skip_word(builder);
     }
 }
 
@@ -311,6 +317,39 @@ static int part_index(const struct json_node *node, const char *token)
     bool plain = token[0] >= '0' && token[0] <= '9' && unit_number(token, &end, &index);
     bool whole = plain && *end == '\0' && strspn(token, "0123456789") == strlen(token);
     return whole && index <= node->n_parts ? (int)index : -1;
+}
+
+const struct json_node *json_find(const struct json_node *node, const char *pointer,
+                                  struct arena scratch)
+{
+    for (const char *at = pointer; node && *at != '\0';) {
+        const char *token = next_token(&at, &scratch);
+        int i = part_index(node, token);
+        node = i >= 0 && i < node->n_parts ? node->parts[i] : NULL;
+    }
+    return node;
+}
+
+struct json_span json_span(const struct json *json, const struct json_node *node)
+{
+    must(node->kind != JSON_LIST && node->kind != JSON_OBJECT && node->offset_B != NOWHERE);
+    struct builder walk = {.begin = json->text, .at = json->text + node->offset_B};
+    if (node->kind == JSON_TEXT) {
+        skip_text(&walk);
+    } else {
+        skip_word(&walk);
+    }
+    return (struct json_span){node->offset_B, walk.at - json->text};
+}
+
+int64_t json_first_member_B(const struct json *json)
+{
+    return json->root->n_parts > 0 ? json->root->parts[0]->key_offset_B : NOWHERE;
+}
+
+const char *json_source(const struct json *json)
+{
+    return json->text;
 }
 
 static struct json_node *add_part(struct json_node *node, const char *key, struct arena *perm)

@@ -40,6 +40,20 @@ const char *json_key(const struct json_node *node); /* of a member; "" in a list
 const struct json_node *json_get(const struct json_node *object,
                                  const char *key); /* case-sensitive; NULL if absent */
 
+/* json_find — the value at a JSON pointer below a node, NULL if there is none. */
+const struct json_node *json_find(const struct json_node *node, const char *pointer,
+                                  struct arena scratch);
+
+/* json_span — where a number, text or truth value stands in the document's text, and where the first
+ * member of its root does, for a program that changes a file and leaves the rest as it was written.
+ * The text is that of the file after its byte order mark. */
+struct json_span {
+    int64_t from_B, to_B;
+};
+struct json_span json_span(const struct json *json, const struct json_node *node);
+int64_t json_first_member_B(const struct json *json); /* -1 when there is none */
+const char *json_source(const struct json *json);
+
 /* json_set — replace or add the value at a JSON pointer by `text`, which is JSON or, failing that, a
  * bare string ("--set /nic/bandwidth=25GB/s"). Errors (no such parent) go to diag. In messages the file of
  * such a value is "--set". */

@@ -422,6 +422,17 @@ static bool met_before(const struct chain *chain, const struct stat *status)
     return false;
 }
 
+static void edit(const struct profile_edits *edits, const char *name, struct json *json,
+                 struct diag *diag)
+{
+    for (int i = 0; edits && i < edits->n; i++) {
+        const struct profile_edit *edit = &edits->edits[i];
+        if (strcmp(edit->profile, name) != 0) continue;
+        edits->read[i] = true;
+        if (edit->value) json_set(json, edit->pointer, edit->value, diag);
+    }
+}
+
 static void load_file(const struct profile_reader *reader, const struct profile_kind *kind,
                       struct profile_ref ref, const char *name, const struct chain *chain,
                       void *out)
@@ -436,6 +447,7 @@ static void load_file(const struct profile_reader *reader, const struct profile_
     }
     struct json *json = json_read_file(file, reader->perm, reader->diag);
     if (!json) return;
+    edit(reader->edits, name, json, reader->diag);
     const struct json_node *root = json_root(json);
     if (json_kind(root) == JSON_OBJECT) {
         struct chain link = {chain, status.st_dev, status.st_ino};

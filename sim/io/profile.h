@@ -68,11 +68,24 @@ extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
 extern const struct field profile_choice_fields[];
 extern const int n_profile_choice_fields;
 
+/* Values put into shipped profiles as they are read, in order, as --set does with scenarios: what a
+ * fit tries. `read` tells which of them a load has met. */
+struct profile_edit {
+    const char *profile, *pointer; /* name of a shipped file; JSON pointer in it */
+    const char *value;             /* NULL: as it is, only `read` is wanted */
+};
+struct profile_edits {
+    const struct profile_edit *edits;
+    bool *read; /* [n] */
+    int n;
+};
+
 struct profile_reader {
     const char *dir; /* of shipped profiles */
     struct field_log *log;
     struct arena *perm;
     struct diag *diag;
+    const struct profile_edits *edits; /* NULL = none */
 };
 
 /* where a reference stands: a node of a document, or a name that is the default of a key (node

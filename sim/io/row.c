@@ -22,6 +22,7 @@ static const char *const coll_keys[] = {
 static const char *const coll_needed[] = {"collective", "gpu_key", "size_bytes", "time_us", NULL};
 static const char *const coll_counts[] = {"gpus_per_node", "nodes", "nics_per_node", NULL};
 static const char *const coll_reals[] = {"nic_gbps", "size_bytes", "time_us", NULL};
+static const char *const coll_classes[] = {"collective", "gpu_key", "intra_key", "nic_key", "fabric_key", NULL};
 static const char *const train_keys[] = {
     "model", "params_b", "layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "seq_len", "flash_attn", "gpu_key",
     "intra_key", "nic_key", "fabric_key", "nic_gbps_per_gpu", "gpus", "gpus_per_node", "nodes", "framework",
@@ -33,11 +34,12 @@ static const char *const train_counts[] = {
     "tp", "pp", NULL};
 static const char *const train_reals[] = {
     "params_b", "nic_gbps_per_gpu", "global_batch", "micro_batch", "iter_time_s", "throughput", NULL};
+static const char *const train_classes[] = {NULL};
 /* clang-format on */
 
 const struct row_form row_forms[N_ROW_FORMS] = {
-    {"collectives", "id", coll_keys, coll_needed, coll_counts, coll_reals, true},
-    {"training", "source", train_keys, train_needed, train_counts, train_reals, false},
+    {"collectives", "id", coll_keys, coll_needed, coll_counts, coll_reals, coll_classes, true},
+    {"training", "source", train_keys, train_needed, train_counts, train_reals, train_classes, false},
 };
 
 const char *row_cell(const struct row_reader *reader, int row, const char *column)

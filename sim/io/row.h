@@ -33,6 +33,7 @@ struct row_form {
                                   with NULL */
     const char *const *counts; /* columns that hold whole numbers; end with NULL */
     const char *const *reals;  /* columns that hold numbers; end with NULL */
+    const char *const *classes; /* columns of what groups must share to be alike; end with NULL */
     bool collective;           /* rows measure a collective, else a training step */
 };
 enum { N_ROW_FORMS = 2 };

@@ -85,7 +85,7 @@ static void load_element(const struct loader *load, const struct part *part,
 static struct profile_reader reader_of(const struct loader *load)
 {
     const char *dir = load->options->profile_dir ? load->options->profile_dir : "scenarios";
-    return (struct profile_reader){dir, load->log, load->perm, load->diag};
+    return (struct profile_reader){dir, load->log, load->perm, load->diag, load->options->edits};
 }
 
 static struct profile_ref ref_of(const struct loader *load, const char *key, const char *fallback)

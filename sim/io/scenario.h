@@ -5,6 +5,7 @@
 
 #include "base/field.h"
 #include "inputs.h"
+#include "io/profile.h"
 #include "io/schema.h"
 
 struct scenario_options {
@@ -13,6 +14,7 @@ struct scenario_options {
     const char *fidelity; /* overrides the scenario's; NULL = as written */
     const char *
         profile_dir; /* where shipped profiles live: scenarios/ of the source tree or the installed share */
+    const struct profile_edits *edits; /* of shipped profiles; NULL = none */
 };
 
 /* scenario_load — NULL when diag got an error. log (may be NULL) collects every value used and whether

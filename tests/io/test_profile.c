@@ -143,7 +143,7 @@ static void every_shipped_profile_loads_and_is_called_as_its_file(void **state)
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) {
             struct diag diag = {.perm = *state};
-            struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+            struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
             struct json *json = open_json(files[i], *state);
             const char *stem = strrchr(files[i], '/') + 1;
             const char *want = arena_text(*state, "%.*s", (int)strlen(stem) - 5, stem);
@@ -169,7 +169,7 @@ static void a100_peaks_are_those_of_the_data_sheet(void **state)
 {
     /* NVIDIA A100 data sheet: 19.5 / 156 / 312 TFLOP/s dense, 80 GB at 2039 GB/s (SXM) */
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
     struct gpu_profile gpu;
     profile_read_gpu(&reader, ref_in("{\"it\": \"a100-sxm-80\"}", *state), &gpu);
     assert_true(diag_ok(&diag));
@@ -185,7 +185,7 @@ static void a100_peaks_are_those_of_the_data_sheet(void **state)
 static void a_base_keeps_what_is_not_changed(void **state)
 {
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
     struct node_profile plain;
     struct node_profile changed;
     profile_read_node(&reader, ref_in("{\"it\": \"dgx-1v\"}", *state), &plain);
@@ -205,7 +205,7 @@ static void a_base_keeps_what_is_not_changed(void **state)
 static void a_key_that_no_base_has_is_still_unknown(void **state)
 {
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
     struct nic_profile nic;
     profile_read_nic(
         &reader, ref_in("{\"it\": {\"base\": \"ib-edr\", \"bandwith\": \"1GB/s\"}}", *state), &nic);
@@ -218,7 +218,7 @@ static void a_path_is_relative_to_the_file_that_says_it(void **state)
 {
     /* the document stands in tests/io/bad */
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"no-such-folder", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "no-such-folder", .perm = *state, .diag = &diag};
     struct nic_profile nic;
     profile_read_nic(&reader, ref_in("{\"it\": \"../../../scenarios/links/ib-hdr.json\"}", *state),
                      &nic);
@@ -232,7 +232,7 @@ static void a_path_is_relative_to_the_file_that_says_it(void **state)
 static void zero_means_no_limit_in_a_choice(void **state)
 {
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
     struct library_profile profile;
     profile_read_library(&reader,
                          ref_in("{\"it\": {\"choices\": [{\"collectives\": [\"all_reduce\", "
@@ -256,7 +256,7 @@ static void nccl_rows_are_those_of_its_tuner(void **state)
 {
     /* NCCL 2.18.3 tuning.cc: ring Simple 8.4 us + NVLink 3.4 us, NET 14 us; tree LL 6.8 us + 0.6, 5 us */
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {.dir = "scenarios", .perm = *state, .diag = &diag};
     struct library_profile profile;
     profile_read_library(&reader, ref_in("{\"it\": \"nccl-2.18\"}", *state), &profile);
     assert_true(diag_ok(&diag));

@@ -1,0 +1,157 @@
+#include "study/rows.h"
+
+#include "estimate.h"
+#include "predict.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { FORWARD_AND_BACKWARD = 3 }; /* FLOPs of a step over those of forward */
+
+static double x_of(const struct row_reader *reader, int row)
+{
+    return reader->form->collective ? row_number(reader, row, "size_bytes") : 0;
+}
+
+static int compare_places(const void *left, const void *right, void *context)
+{
+    const struct check *check = context;
+    int a = *(const int *)left;
+    int b = *(const int *)right;
+    int order = row_compare(check->reader, a, b);
+    if (order != 0) return order;
+    double size_a = check->rows[a].size_B;
+    double size_b = check->rows[b].size_B;
+    if (size_a < size_b || size_a > size_b) return size_a < size_b ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static void find_stretches(struct study *study)
+{
+    const struct check *check = study->check;
+    study->stretches = arena_new(study->perm, struct stretch, check->n_rows);
+    for (int i = 0; i < check->n_rows; i++) {
+        bool new = i == 0 || row_compare(check->reader, study->order[i - 1], study->order[i]) != 0;
+        if (new) study->stretches[study->n_stretches++].from = i;
+        study->stretches[study->n_stretches - 1].to = i + 1;
+    }
+}
+
+static double step_s(const struct inputs *in, struct arena scratch)
+{
+    const struct plan *plan = plan_build(in, &scratch);
+    switch (in->fidelity) {
+    case FIDELITY_ESTIMATE:
+        return estimate_run(plan, &scratch)->iteration_s;
+    case FIDELITY_FLUID:
+        return engine_run(plan, &scale_none, &scratch)->iteration_s;
+    case FIDELITY_MESSAGE:
+        return engine_message(plan, &scratch)->iteration_s;
+    case N_FIDELITIES:
+        break;
+    }
+    return 0;
+}
+
+static double collective_s(const struct row_job *job, double size_B, struct arena scratch)
+{
+    const struct inputs *in =
+        inputs_collective(job->inputs, job->kind, size_B, job->algorithm, job->protocol, &scratch);
+    return predict_collective(in, &scratch).time_s;
+}
+
+/* A not-a-number ends the program where it is born: it would be our bug. */
+static double predict_s(const struct row_job *job, double size_B, bool collective,
+                        struct arena scratch)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+    int before = feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    double time_s = collective ? collective_s(job, size_B, scratch) : step_s(job->inputs, scratch);
+    fedisableexcept(FE_ALL_EXCEPT);
+    feenableexcept(before);
+    return time_s;
+}
+
+static const char *refusal(const struct study *study, const struct row_job *job,
+                           const struct check_row *row, struct arena scratch)
+{
+    bool collective = study->check->reader->form->collective;
+    if (job->reason) return job->reason;
+    if (row->measured_s <= 0) return "measured time: not stated";
+    if (!collective) return NULL;
+    if (row->size_B <= 0) return "size_bytes: not stated";
+    if (job->inputs->n_gpus < 2) return "gpus 1: nobody to talk to";
+    const char *why = row_refusal(job, row->size_B, &scratch);
+    return why ? arena_text(study->perm, "%s", why) : NULL;
+}
+
+void rows_predict(const struct study *study, const struct row_reader *reader,
+                  struct stretch stretch)
+{
+    struct check *check = study->check;
+    struct arena scratch = *study->work;
+    bool collective = reader->form->collective;
+    struct row_job job = row_map(reader, study->order[stretch.from], &scratch);
+    if (job.reason) job.reason = arena_text(study->perm, "%s", job.reason);
+    for (int i = stretch.from; i < stretch.to; i++) {
+        struct check_row *row = &check->rows[study->order[i]];
+        if (row->suspect) continue;
+        row->reason = refusal(study, &job, row, scratch);
+        if (row->reason) continue;
+        row->predicted_s = predict_s(&job, row->size_B, collective, scratch);
+        row->error = row->predicted_s / row->measured_s - 1;
+        if (collective) continue;
+        const struct train_spec *train = &job.inputs->train;
+        row->work_flop = FORWARD_AND_BACKWARD * model_flop_per_sample(job.inputs->model) *
+                         train->batch_per_gpu * train->grad_accumulation;
+    }
+}
+
+void rows_predict_all(const struct study *study)
+{
+    struct check *check = study->check;
+    for (int i = 0; i < study->n_stretches; i++)
+        rows_predict(study, check->reader, study->stretches[i]);
+    check->n_suspect = check->n_covered = 0;
+    for (int r = 0; r < check->n_rows; r++) {
+        check->n_suspect += check->rows[r].suspect;
+        check->n_covered += row_is_covered(&check->rows[r]);
+    }
+}
+
+void rows_for_equal(const struct study *study, bool same_size, stretch_function *visit)
+{
+    const struct check *check = study->check;
+    int from = 0;
+    for (int i = 1; i <= check->n_rows; i++) {
+        bool same = i < check->n_rows &&
+                    row_compare(check->reader, study->order[from], study->order[i]) == 0;
+        if (same && same_size)
+            same = !(check->rows[study->order[i]].size_B > check->rows[study->order[from]].size_B);
+        if (same) continue;
+        visit(study, from, i);
+        from = i;
+    }
+}
+
+struct study *rows_open(const struct row_reader *reader, struct arena *perm, struct arena *work)
+{
+    struct check *check = arena_new(perm, struct check, 1);
+    int n = reader->table->n_rows;
+    *check =
+        (struct check){.reader = reader, .rows = arena_new(perm, struct check_row, n), .n_rows = n};
+    int *order = arena_new(perm, int, n);
+    for (int r = 0; r < n; r++) {
+        check->rows[r] = (struct check_row){.suspect = row_suspect(reader, r),
+                                            .measured_s = row_measured_s(reader, r),
+                                            .size_B = x_of(reader, r),
+                                            .equals_error = NAN};
+        order[r] = r;
+    }
+    qsort_r(order, (size_t)n, sizeof *order, compare_places, check);
+    struct study *study = arena_new(perm, struct study, 1);
+    *study = (struct study){check, order, NULL, 0, perm, work};
+    find_stretches(study);
+    return study;
+}

@@ -1,0 +1,139 @@
+#include "study/score.h"
+
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double NEAR_FRAC = 0.10, FAR_FRAC = 0.25;
+
+static const struct {
+    const char *name;
+    double below_B;
+} band_rows[] = {
+    {"< 64 kB", 64e3}, {"64 kB - 8 MB", 8e6}, {"8 - 64 MB", 64e6}, {"> 64 MB", INFINITY}};
+enum { N_BANDS = sizeof band_rows / sizeof band_rows[0] };
+
+struct check_score score_rows(const struct check *check, const int *rows, int n,
+                              struct arena scratch)
+{
+    struct check_score score = {.n = n};
+    if (n == 0) return score;
+    double *signed_error = arena_new(&scratch, double, n);
+    double *size = arena_new(&scratch, double, n);
+    double *baseline = arena_new(&scratch, double, n);
+    for (int i = 0; i < n; i++) {
+        signed_error[i] = check->rows[rows[i]].error;
+        size[i] = fabs(signed_error[i]);
+        baseline[i] = fabs(check->rows[rows[i]].baseline_error);
+        score.max_abs = fmax(score.max_abs, size[i]);
+        score.within_10 += size[i] <= NEAR_FRAC;
+        score.within_25 += size[i] <= FAR_FRAC;
+    }
+    score.within_10 /= n;
+    score.within_25 /= n;
+    score.mean_abs = stats_mean(size, n);
+    score.median_abs = stats_median(size, n, scratch);
+    score.bias = stats_median(signed_error, n, scratch);
+    score.baseline_median_abs = stats_median(baseline, n, scratch);
+    return score;
+}
+
+struct named {
+    const char *name;
+    int row;
+};
+
+static int compare_named(const void *left, const void *right)
+{
+    const struct named *a = left;
+    const struct named *b = right;
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+/* the covered rows in order of a column; returns their number */
+static int list_named(const struct check *check, const char *column, struct named *named)
+{
+    int n = 0;
+    for (int r = 0; r < check->n_rows; r++) {
+        if (row_is_covered(&check->rows[r]))
+            named[n++] = (struct named){row_cell(check->reader, r, column), r};
+    }
+    qsort(named, (size_t)n, sizeof *named, compare_named);
+    return n;
+}
+
+static struct check_scores score_by(const struct study *study, const char *column)
+{
+    const struct check *check = study->check;
+    struct arena scratch = *study->work;
+    struct named *named = arena_new(&scratch, struct named, check->n_covered);
+    int *rows = arena_new(&scratch, int, check->n_covered);
+    int n = list_named(check, column, named);
+    int n_groups = 0;
+    for (int i = 0; i < n; i++) n_groups += i == 0 || strcmp(named[i].name, named[i - 1].name) != 0;
+    struct check_scores scores = {column, arena_new(study->perm, struct check_score, n_groups), 0};
+    for (int from = 0, to; from < n; from = to) {
+        for (to = from; to < n && !strcmp(named[to].name, named[from].name); to++)
+            rows[to - from] = named[to].row;
+        scores.scores[scores.n] = score_rows(check, rows, to - from, scratch);
+        scores.scores[scores.n++].id = named[from].name;
+    }
+    return scores;
+}
+
+static struct check_scores score_by_size(const struct study *study)
+{
+    const struct check *check = study->check;
+    struct arena scratch = *study->work;
+    int *rows = arena_new(&scratch, int, check->n_rows);
+    struct check_scores scores = {"size", arena_new(study->perm, struct check_score, N_BANDS),
+                                  N_BANDS};
+    for (int b = 0; b < N_BANDS; b++) {
+        double from_B = b > 0 ? band_rows[b - 1].below_B : 0;
+        int n = 0;
+        for (int r = 0; r < check->n_rows; r++) {
+            double size_B = check->rows[r].size_B;
+            if (row_is_covered(&check->rows[r]) && size_B >= from_B &&
+                size_B < band_rows[b].below_B)
+                rows[n++] = r;
+        }
+        scores.scores[b] = score_rows(check, rows, n, scratch);
+        scores.scores[b].id = band_rows[b].name;
+    }
+    return scores;
+}
+
+static void score_groups_once(struct check *check, struct arena scratch)
+{
+    int n = check->groups.n;
+    double *own = arena_new(&scratch, double, n);
+    double *baseline = arena_new(&scratch, double, n);
+    if (n == 0) return;
+    for (int g = 0; g < n; g++) {
+        own[g] = check->groups.scores[g].median_abs;
+        baseline[g] = check->groups.scores[g].baseline_median_abs;
+    }
+    check->median_of_groups = stats_median(own, n, scratch);
+    check->baseline_median_of_groups = stats_median(baseline, n, scratch);
+}
+
+void score_all(const struct study *study)
+{
+    struct check *check = study->check;
+    bool collective = check->reader->form->collective;
+    struct arena scratch = *study->work;
+    int *rows = arena_new(&scratch, int, check->n_rows);
+    int n = 0;
+    for (int r = 0; r < check->n_rows; r++) {
+        if (row_is_covered(&check->rows[r])) rows[n++] = r;
+    }
+    check->overall = score_rows(check, rows, n, scratch);
+    check->overall.id = "all";
+    check->groups = score_by(study, check->reader->form->group);
+    check->kinds = score_by(study, collective ? "collective" : "gpu_key");
+    if (collective) check->bands = score_by_size(study);
+    score_groups_once(check, scratch);
+}
