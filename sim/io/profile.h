@@ -75,7 +75,7 @@ struct profile_edit {
     const char *value;             /* NULL: as it is, only `read` is wanted */
 };
 struct profile_edits {
-    const struct profile_edit *edits;
+    struct profile_edit *edits;
     bool *read; /* [n] */
     int n;
 };

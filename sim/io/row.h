@@ -30,11 +30,11 @@ struct row_form {
     const char *const *keys; /* columns that rules may look at; end with NULL */
     const char *const
         *needed; /* columns that a table must have: others that it lacks are empty; end
-                                  with NULL */
-    const char *const *counts; /* columns that hold whole numbers; end with NULL */
-    const char *const *reals;  /* columns that hold numbers; end with NULL */
+                                * with NULL */
+    const char *const *counts;  /* columns that hold whole numbers; end with NULL */
+    const char *const *reals;   /* columns that hold numbers; end with NULL */
     const char *const *classes; /* columns of what groups must share to be alike; end with NULL */
-    bool collective;           /* rows measure a collective, else a training step */
+    bool collective;            /* rows measure a collective, else a training step */
 };
 enum { N_ROW_FORMS = 2 };
 extern const struct row_form row_forms[N_ROW_FORMS];

@@ -1,173 +1,21 @@
 /* dpsim check: a table of published measurements, scored. */
 #include "out/commands.h"
 
+#include "out/check_json.h"
+#include "out/check_page.h"
 #include "out/load.h"
 #include "out/sink.h"
 #include "out/writer.h"
 #include "study/check.h"
+#include "study/fit.h"
+#include "study/splice.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { WORST_SHOWN = 10, REASONS_SHOWN = 10 };
+enum { TRIES = 2000 }; /* evaluations of one fit, unless told otherwise */
 
-static const double US = 1e6, PERCENT = 100;
-
-static void json_score(struct writer *writer, const char *key, const struct check_score *score)
-{
-    writer_flat_object(writer, key);
-    writer_text(writer, "id", score->id);
-    writer_integer(writer, "n", score->n);
-    writer_number(writer, "median_abs_err", score->median_abs);
-    writer_number(writer, "mean_abs_err", score->mean_abs);
-    writer_number(writer, "max_abs_err", score->max_abs);
-    writer_number(writer, "bias", score->bias);
-    writer_number(writer, "within_10", score->within_10);
-    writer_number(writer, "within_25", score->within_25);
-    writer_number(writer, "baseline_median_abs_err", score->baseline_median_abs);
-    writer_end(writer);
-}
-
-static void json_scores(struct writer *writer, const char *key, const struct check_scores *scores)
-{
-    writer_list(writer, key);
-    for (int i = 0; i < scores->n; i++) json_score(writer, NULL, &scores->scores[i]);
-    writer_end(writer);
-}
-
-static void print_json(FILE *out, const struct check *check)
-{
-    struct writer writer = {.out = out};
-    writer_object(&writer, NULL);
-    writer_text(&writer, "table", check->reader->table->file);
-    writer_text(&writer, "form", check->reader->form->name);
-    writer_integer(&writer, "rows", check->n_rows);
-    writer_integer(&writer, "covered", check->n_covered);
-    writer_integer(&writer, "suspect", check->n_suspect);
-    writer_object(&writer, "uncovered");
-    for (int i = 0; i < check->n_reasons; i++)
-        writer_integer(&writer, check->reasons[i].text, check->reasons[i].n);
-    writer_end(&writer);
-    json_score(&writer, "overall", &check->overall);
-    writer_number(&writer, "median_of_groups", check->median_of_groups);
-    writer_number(&writer, "baseline_median_of_groups", check->baseline_median_of_groups);
-    writer_flat_object(&writer, "replicates");
-    writer_integer(&writer, "n", check->floor.n);
-    writer_number(&writer, "median_abs_err", check->floor.median_abs);
-    writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
-    writer_end(&writer);
-    json_scores(&writer, "bands", &check->bands);
-    json_scores(&writer, "kinds", &check->kinds);
-    json_scores(&writer, "groups", &check->groups);
-    writer_end(&writer);
-}
-
-/* --- for a person: the same tables as text and as Markdown ---------------------------------------- */
-
-struct page {
-    FILE *out;
-    bool markdown;
-};
-
-static void page_header(const struct page *page, const char *what)
-{
-    if (page->markdown) {
-        fprintf(
-            page->out,
-            "\n| %s | rows | median | mean | worst | bias | within 10 %% | within 25 %% | baseline "
-            "|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-            what);
-        return;
-    }
-    fprintf(page->out, "\n%-44s %6s %8s %8s %9s %8s %6s %6s %9s\n", what, "rows", "median", "mean",
-            "worst", "bias", "<=10%", "<=25%", "baseline");
-}
-
-static void page_score(const struct page *page, const struct check_score *score)
-{
-    const char *percent = page->markdown ? " %" : "%";
-    const char *next = page->markdown ? " | " : " ";
-    const double errors[] = {score->median_abs, score->mean_abs, score->max_abs, score->bias};
-    const double shares[] = {score->within_10, score->within_25};
-    static const int widths[] = {7, 7, 8, 7};
-    fprintf(page->out, page->markdown ? "| %s | %d" : "%-44s %6d", score->id, score->n);
-    for (int i = 0; i < 4; i++)
-        fprintf(page->out, i == 3 ? "%s%+*.1f%s" : "%s%*.1f%s", next,
-                page->markdown ? 0 : widths[i], PERCENT * errors[i], percent);
-    for (int i = 0; i < 2; i++)
-        fprintf(page->out, "%s%*.0f%s", next, page->markdown ? 0 : 5, PERCENT * shares[i], percent);
-    fprintf(page->out, "%s%*.1f%s%s\n", next, page->markdown ? 0 : 8,
-            PERCENT * score->baseline_median_abs, percent, page->markdown ? " |" : "");
-}
-
-static void page_scores(const struct page *page, const struct check_scores *scores)
-{
-    if (scores->n == 0) return;
-    page_header(page, scores->by);
-    for (int i = 0; i < scores->n; i++) page_score(page, &scores->scores[i]);
-}
-
-static int compare_worst(const void *left, const void *right)
-{
-    const struct check_score *a = left;
-    const struct check_score *b = right;
-    int order = (a->median_abs < b->median_abs) - (a->median_abs > b->median_abs);
-    return order != 0 ? order : strcmp(a->id, b->id);
-}
-
-static void page_worst(const struct page *page, const struct check *check, struct arena scratch)
-{
-    struct check_scores worst = {arena_text(&scratch, "worst by %s", check->groups.by),
-                                 arena_new(&scratch, struct check_score, check->groups.n),
-                                 check->groups.n};
-    for (int i = 0; i < worst.n; i++) worst.scores[i] = check->groups.scores[i];
-    qsort(worst.scores, (size_t)worst.n, sizeof *worst.scores, compare_worst);
-    if (worst.n > WORST_SHOWN) worst.n = WORST_SHOWN;
-    page_scores(page, &worst);
-}
-
-static void page_counts(const struct page *page, const struct check *check)
-{
-    FILE *out = page->out;
-    int n_uncovered = check->n_rows - check->n_covered - check->n_suspect;
-    fprintf(out, "%s%s: %s\n%s", page->markdown ? "# " : "", check->reader->table->file,
-            check->reader->form->name, page->markdown ? "\n" : "");
-    fprintf(out, "%d rows: %d covered, %d suspect and left out, %d not covered\n", check->n_rows,
-            check->n_covered, check->n_suspect, n_uncovered);
-    if (check->floor.n == 0) return;
-    fprintf(out,
-            "%s%d runs have others with equal keys%s: a run differs from the median of the others "
-            "by %.1f %% (median), %.1f %% (90th percentile)\n",
-            page->markdown ? "\n" : "", check->floor.n,
-            check->reader->form->collective ? " and size" : "", PERCENT * check->floor.median_abs,
-            PERCENT * check->floor.p90_abs);
-}
-
-static void page_reasons(const struct page *page, const struct check *check)
-{
-    int shown = page->markdown ? check->n_reasons : REASONS_SHOWN;
-    if (check->n_reasons == 0) return;
-    fprintf(page->out,
-            page->markdown ? "\n| not covered | rows |\n|---|--:|\n" : "\nnot covered\n");
-    for (int i = 0; i < check->n_reasons && i < shown; i++)
-        fprintf(page->out, page->markdown ? "| %s | %d |\n" : "  %-60s %6d\n",
-                check->reasons[i].text, check->reasons[i].n);
-    if (check->n_reasons > shown)
-        fprintf(page->out, "  and %d more reasons (--json or --report has all)\n",
-                check->n_reasons - shown);
-}
-
-static void print_page(const struct page *page, const struct check *check, struct arena scratch)
-{
-    page_counts(page, check);
-    page_header(page, "overall");
-    page_score(page, &check->overall);
-    page_scores(page, &check->bands);
-    page_scores(page, &check->kinds);
-    page_worst(page, check, scratch);
-    if (page->markdown) page_scores(page, &check->groups);
-    page_reasons(page, check);
-}
+static const double US = 1e6;
 
 /* --- the table with what was predicted -------------------------------------------------------------- */
 
@@ -211,32 +59,106 @@ static const struct row_reader *open_rows(const struct options *options,
     return table ? row_open(table, how, perm, diag) : NULL;
 }
 
+/* --- fitted profiles --------------------------------------------------------------------------- */
+
+static bool edited_before(const struct profile_edits *edits, int i)
+{
+    for (int e = 0; e < i; e++) {
+        if (!strcmp(edits->edits[e].profile, edits->edits[i].profile)) return true;
+    }
+    return false;
+}
+
+/* make_folders — those of a path; the world's failures show when the file is opened. */
+static void make_folders(const char *path, struct arena scratch)
+{
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
+        mkdir(arena_text(&scratch, "%.*s", (int)(slash - path), path), 0777);
+}
+
+static void write_profiles(const char *to, const char *dir, const struct free_set *set,
+                           struct arena *perm, struct diag *diag)
+{
+    for (int i = 0; i < set->edits.n; i++) {
+        const char *file = NULL;
+        if (edited_before(&set->edits, i)) continue;
+        const char *text = splice_profile(set, set->edits.edits[i].profile, dir, &file, perm, diag);
+        if (!text) return;
+        const char *path = arena_text(perm, "%s/%s", to, file);
+        make_folders(path, *perm);
+        struct sink sink = sink_open(path, perm);
+        fputs(text, sink.out);
+        sink_close(&sink);
+    }
+}
+
+/* --- the command --------------------------------------------------------------------------------- */
+
+static const char *usage_error(const struct options *options)
+{
+    const char *on = options->fit_on;
+    const char *end = NULL;
+    double tries = 0;
+    if (!options->table) return "check needs --table FILE";
+    if (on && !fit_is_part(on)) return "--fit-on wants a, b, all or a number of folds (2 to 20)";
+    if (options->tries && (!unit_number(options->tries, &end, &tries) || *end || tries < 1))
+        return "--tries wants a number";
+    if (!on && (options->free || options->write || options->tries))
+        return "--free, --write and --tries go with --fit-on";
+    if (options->write && strspn(on, "0123456789") > 0)
+        return "--write wants one fit: --fit-on a, b or all";
+    return NULL;
+}
+
+static const struct check *fit_and_score(const struct options *options,
+                                         const struct row_reader *reader, struct arena *perm,
+                                         struct diag *diag)
+{
+    const char *dir = reader->options->profile_dir;
+    const char *end = NULL;
+    double tries = TRIES;
+    if (options->tries) unit_number(options->tries, &end, &tries);
+    struct fit_options how = {.on = options->fit_on,
+                              .free_file = options->free ? options->free
+                                                         : arena_text(perm, "%s/rows/free-%s.json",
+                                                                      dir, reader->form->name),
+                              .max_evaluations = tries < 1e6 ? (int)tries : 1000000};
+    struct free_set *set = NULL;
+    const struct check *check = check_fitted(reader, &how, &set, perm, diag);
+    if (check && options->write) write_profiles(options->write, dir, set, perm, diag);
+    return check;
+}
+
 int check_command(const struct options *options, struct arena *perm)
 {
-    if (!options->table) {
-        fputs("dpsim: check needs --table FILE\n", stderr);
+    const char *wrong = usage_error(options);
+    if (wrong) {
+        fprintf(stderr, "dpsim: %s\n", wrong);
         return EXIT_USAGE;
     }
     struct diag diag = {.perm = perm};
     struct scenario_options how = {.fidelity = options->fidelity,
                                    .profile_dir = load_profile_dir(perm)};
     const struct row_reader *reader = open_rows(options, &how, perm, &diag);
-    if (!reader || !diag_ok(&diag)) {
+    const struct check *check = NULL;
+    if (reader)
+        check = options->fit_on ? fit_and_score(options, reader, perm, &diag)
+                                : check_table(reader, perm);
+    if (!check || !diag_ok(&diag)) {
         diag_print(&diag, stderr);
         return EXIT_INPUT;
     }
-    const struct check *check = check_table(reader, perm);
     if (options->out) write_rows(options->out, check, perm);
     if (options->report) {
         struct sink report = sink_open(options->report, perm);
-        print_page(&(struct page){report.out, true}, check, *perm);
+        check_page_print(report.out, true, check, *perm);
         sink_close(&report);
     }
     struct sink sink = sink_open(NULL, perm);
     if (options->json)
-        print_json(sink.out, check);
+        check_json_print(sink.out, check);
     else
-        print_page(&(struct page){sink.out, false}, check, *perm);
+        check_page_print(sink.out, false, check, *perm);
     sink_close(&sink);
     return EXIT_FINE;
 }

@@ -1,6 +1,7 @@
 #include "study/check.h"
 
 #include "study/baseline.h"
+#include "study/fit.h"
 #include "study/replicates.h"
 #include "study/rows.h"
 #include "study/score.h"
@@ -41,15 +42,38 @@ static void count_reasons(const struct study *study)
     qsort(check->reasons, (size_t)check->n_reasons, sizeof *check->reasons, compare_reasons);
 }
 
-struct check *check_table(const struct row_reader *reader, struct arena *perm)
+static const struct study *open_study(const struct row_reader *reader, struct arena *perm,
+                                      struct arena *work)
 {
-    struct arena *work = arena_open(WORK_B);
     const struct study *study = rows_open(reader, perm, work);
     rows_predict_all(study);
     baseline_find(study);
+    return study;
+}
+
+static struct check *score(const struct study *study)
+{
     replicates_compare(study);
     score_all(study);
     count_reasons(study);
-    arena_close(work);
     return study->check;
+}
+
+struct check *check_table(const struct row_reader *reader, struct arena *perm)
+{
+    struct arena *work = arena_open(WORK_B);
+    struct check *check = score(open_study(reader, perm, work));
+    arena_close(work);
+    return check;
+}
+
+struct check *check_fitted(const struct row_reader *reader, const struct fit_options *options,
+                           struct free_set **set, struct arena *perm, struct diag *diag)
+{
+    struct arena *work = arena_open(WORK_B);
+    const struct study *study = open_study(reader, perm, work);
+    study->check->fit = fit_run(study, options, set, diag);
+    struct check *check = study->check->fit ? score(study) : NULL;
+    arena_close(work);
+    return check;
 }

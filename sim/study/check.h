@@ -60,11 +60,36 @@ struct check {
     struct check_scores kinds;                          /* by collective, or GPU */
     struct check_scores bands;                          /* by size; none for training */
     struct check_floor floor;
+    struct check_fit *fit; /* NULL: nothing was fitted */
+};
+
+/* a number of a profile that was fitted */
+struct check_constant {
+    const char *name, *unit;
+    double lower, upper, before, after; /* in `unit` */
+    double after_min, after_max;        /* over the folds, where there are several */
+    int n_rows;                         /* covered rows that read the profile and were fitted on */
+};
+
+struct check_fit {
+    const char *on;   /* the part it was fitted on: "a"; "4 folds" */
+    const char *file; /* of the free constants */
+    struct check_constant *constants;
+    int n_constants, n_evaluations;
+    double loss_before, loss_after; /* on what was fitted; the mean over folds */
+    struct check_scores parts;      /* a before, a after, b before, b after */
 };
 
 /* check_table — predict and score every row. Baselines: for collectives alpha + S / bandwidth, both
  * fitted to the rows of each set of equal keys (to these very rows, so it is hard to beat); for
  * training one utilisation per GPU and precision, the median over sources, and ideal scaling. */
 struct check *check_table(const struct row_reader *reader, struct arena *perm);
+
+/* check_fitted — the same after constants of profiles were fitted to a part of the table (fit.h). NULL
+ * after an error in the file of free constants; out: the constants as they were fitted last. */
+struct fit_options;
+struct free_set;
+struct check *check_fitted(const struct row_reader *reader, const struct fit_options *options,
+                           struct free_set **set, struct arena *perm, struct diag *diag);
 
 #endif

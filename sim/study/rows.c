@@ -108,6 +108,20 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
     }
 }
 
+bool rows_predict_again(const struct study *study, const struct row_reader *reader,
+                        struct stretch stretch, double *predicted_s)
+{
+    struct arena scratch = *study->work;
+    struct row_job job = row_map(reader, study->order[stretch.from], &scratch);
+    for (int i = stretch.from; i < stretch.to && !job.reason; i++) {
+        const struct check_row *row = &study->check->rows[study->order[i]];
+        if (row_is_covered(row))
+            predicted_s[i - stretch.from] =
+                predict_s(&job, row->size_B, reader->form->collective, scratch);
+    }
+    return !job.reason;
+}
+
 void rows_predict_all(const struct study *study)
 {
     struct check *check = study->check;

@@ -26,6 +26,12 @@ struct study *rows_open(const struct row_reader *reader, struct arena *perm, str
 void rows_predict(const struct study *study, const struct row_reader *reader,
                   struct stretch stretch);
 
+/* rows_predict_again — times of a stretch's covered rows with another reader; the study keeps its own.
+ * out: predicted_s[to - from], those of other rows left as they are; false when what the reader's
+ * options say cannot be loaded. */
+bool rows_predict_again(const struct study *study, const struct row_reader *reader,
+                        struct stretch stretch, double *predicted_s);
+
 /* rows_predict_all — all stretches, then the counts of covered and suspect rows. */
 void rows_predict_all(const struct study *study);
 

@@ -56,7 +56,7 @@ walls() {
         BEGIN {
             home["cjson/"] = home["cJSON.h"] = " sim/base/json.c "
             home["csv.h"] = " sim/base/table.c "
-            home["gsl/"] = " sim/base/rng.c sim/base/stats.c sim/base/lsq.c "
+            home["gsl/"] = " sim/base/rng.c sim/base/stats.c sim/base/lsq.c sim/base/minimise.c "
             home["mpi.h"] = " sim/study/sweep.c "
             home["cmocka.h"] = home["cuda"] = home["nccl.h"] = " "
         }

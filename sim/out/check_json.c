@@ -1,0 +1,81 @@
+#include "out/check_json.h"
+
+#include "out/writer.h"
+
+static void json_score(struct writer *writer, const char *key, const struct check_score *score)
+{
+    writer_flat_object(writer, key);
+    writer_text(writer, "id", score->id);
+    writer_integer(writer, "n", score->n);
+    writer_number(writer, "median_abs_err", score->median_abs);
+    writer_number(writer, "mean_abs_err", score->mean_abs);
+    writer_number(writer, "max_abs_err", score->max_abs);
+    writer_number(writer, "bias", score->bias);
+    writer_number(writer, "within_10", score->within_10);
+    writer_number(writer, "within_25", score->within_25);
+    writer_number(writer, "baseline_median_abs_err", score->baseline_median_abs);
+    writer_end(writer);
+}
+
+static void json_scores(struct writer *writer, const char *key, const struct check_scores *scores)
+{
+    writer_list(writer, key);
+    for (int i = 0; i < scores->n; i++) json_score(writer, NULL, &scores->scores[i]);
+    writer_end(writer);
+}
+
+static void json_fit(struct writer *writer, const struct check_fit *fit)
+{
+    writer_object(writer, "fit");
+    writer_text(writer, "on", fit->on);
+    writer_text(writer, "free", fit->file);
+    writer_integer(writer, "evaluations", fit->n_evaluations);
+    writer_number(writer, "loss_before", fit->loss_before);
+    writer_number(writer, "loss_after", fit->loss_after);
+    writer_list(writer, "constants");
+    for (int k = 0; k < fit->n_constants; k++) {
+        const struct check_constant *constant = &fit->constants[k];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "name", constant->name);
+        writer_text(writer, "unit", constant->unit);
+        writer_number(writer, "before", constant->before);
+        writer_number(writer, "after", constant->after);
+        writer_number(writer, "after_min", constant->after_min);
+        writer_number(writer, "after_max", constant->after_max);
+        writer_number(writer, "lower", constant->lower);
+        writer_number(writer, "upper", constant->upper);
+        writer_integer(writer, "rows", constant->n_rows);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    json_scores(writer, "parts", &fit->parts);
+    writer_end(writer);
+}
+
+void check_json_print(FILE *out, const struct check *check)
+{
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_text(&writer, "table", check->reader->table->file);
+    writer_text(&writer, "form", check->reader->form->name);
+    writer_integer(&writer, "rows", check->n_rows);
+    writer_integer(&writer, "covered", check->n_covered);
+    writer_integer(&writer, "suspect", check->n_suspect);
+    writer_object(&writer, "uncovered");
+    for (int i = 0; i < check->n_reasons; i++)
+        writer_integer(&writer, check->reasons[i].text, check->reasons[i].n);
+    writer_end(&writer);
+    json_score(&writer, "overall", &check->overall);
+    writer_number(&writer, "median_of_groups", check->median_of_groups);
+    writer_number(&writer, "baseline_median_of_groups", check->baseline_median_of_groups);
+    writer_flat_object(&writer, "replicates");
+    writer_integer(&writer, "n", check->floor.n);
+    writer_number(&writer, "median_abs_err", check->floor.median_abs);
+    writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
+    writer_end(&writer);
+    if (check->fit) json_fit(&writer, check->fit);
+    json_scores(&writer, "bands", &check->bands);
+    json_scores(&writer, "kinds", &check->kinds);
+    json_scores(&writer, "groups", &check->groups);
+    writer_end(&writer);
+}
