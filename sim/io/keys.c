@@ -48,6 +48,8 @@ static const struct field model_fields[] = {
     INT("expert_ffn", struct model_keys, sizes[TEXT_EXPERT_FFN], 0, 1000000, "0", "inner width of an expert; 0 = the model's own, else as ffn"),
     INT("shared_ffn", struct model_keys, sizes[TEXT_SHARED_FFN], 0, 1000000, "0", "inner width of experts that see all positions; 0 = the model's own, else none"),
     INT("dense_blocks", struct model_keys, sizes[TEXT_DENSE_BLOCKS], 0, 1000, "0", "first blocks without experts; 0 = the model's own"),
+    INT("target", struct model_keys, sizes[TEXT_TARGET], 0, 1000, "0", "encoder-decoder: decoder positions per 100 of the encoder; 0 = the model's own, else 100"),
+    INT("window", struct model_keys, sizes[TEXT_WINDOW], 0, 1 << 20, "0", "positions that every second block attends to; 0 = the model's own, else all"),
     INT("adapter_rank", struct model_keys, sizes[TEXT_ADAPTER_RANK], 0, 4096, "0", "of low-rank adapters at the attention's products, the only parameters trained; 0 = all are"),
     BOOL("gated", struct model_keys, gated, "false", "MLP of three products (SwiGLU); features of the named model stay"),
     BOOL("tied_embeddings", struct model_keys, tied, "false", "the head is the table of words"),
