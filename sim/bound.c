@@ -94,11 +94,17 @@ static struct cuts middle_cut(const struct topo *topo)
     return (struct cuts){2, ranks_each, half_Bps, 2 * half_Bps};
 }
 
-double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B, bool servers,
-                          struct arena scratch)
+enum help bound_help(const struct coll_algo *algo)
 {
-    struct cuts gpus = gpu_cuts(in->topo, servers, scratch);
-    double bound_s = cuts_s(kind, &gpus, size_B, servers);
+    if (algo && algo->servers) return HELP_SERVERS;
+    return algo && algo->wire_frac ? HELP_SWITCH : HELP_NONE;
+}
+
+double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B,
+                          enum help help, struct arena scratch)
+{
+    struct cuts gpus = gpu_cuts(in->topo, help == HELP_SERVERS, scratch);
+    double bound_s = cuts_s(kind, &gpus, size_B, help != HELP_NONE);
     if (in->topo->n_nodes > 1) {
         struct cuts nodes = node_cuts(in->topo, scratch);
         struct cuts middle = middle_cut(in->topo);

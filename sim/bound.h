@@ -5,11 +5,20 @@
 
 #include "inputs.h"
 
+/* who else makes sums, so that a GPU may send its data once only */
+enum help {
+    HELP_NONE,
+    HELP_SERVERS, /* parameter servers, to which data comes by PCIe */
+    HELP_SWITCH,  /* the switch between the GPUs of a node */
+};
+
+/* bound_help — by the algorithm; NULL: none. */
+enum help bound_help(const struct coll_algo *algo);
+
 /* bound_collective_s — for a collective over all GPUs.
- *   servers  sums are made by parameter servers too, so a GPU may send its data once only
  * Source: Patarasuk & Yuan, JPDC 69(2), 2009, sec. 3 (all-reduce); the other kinds by the same count
  * of bytes that must leave or enter one side of a cut. */
-double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B, bool servers,
-                          struct arena scratch);
+double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B,
+                          enum help help, struct arena scratch);
 
 #endif

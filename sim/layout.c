@@ -181,29 +181,35 @@ static void warn_choice(struct layout *layout, const struct use *use, const stru
                 perm);
 }
 
-/* What was forced and does not fit is given up name by name; what the library does not do at all is
+/* The library chooses by what it reckons; the choice then costs what its row says for the request.
+ * What was forced and does not fit is given up name by name; what the library does not do at all is
  * done by the first algorithm that can, at the costs of the library's first row. */
 static void choose_row(struct layout *layout, const struct use *use, const struct shape *shape,
                        struct choice *choice, struct arena *perm)
 {
     const struct library *library = &layout->in->library;
+    struct lib_choice *own = arena_new(perm, struct lib_choice, 1);
     struct arena scratch = *perm;
     struct coll_hops *hops = arena_new(&scratch, struct coll_hops, library->n_choices);
+    struct library tuner = *library;
+    tuner.choices = arena_new(&scratch, struct lib_choice, library->n_choices);
     for (int r = 0; r < library->n_choices; r++) {
+        tuner.choices[r] = library_tuner_row(&library->choices[r], &choice->req);
         hops[r] = place_hops(&layout->reaches[shape->ordered][shape->first_group], library,
-                             &library->choices[r], true);
+                             &tuner.choices[r], true);
     }
     const char *tries[3][2] = {
         {use->algorithm, use->protocol}, {use->algorithm, NULL}, {NULL, NULL}};
     int row = -1;
     int try = 0;
     for (; row < 0 && try < 3; try++) {
-        row = library_choose(library, &choice->req, hops, shape->n_nodes, tries[try][0],
+        row = library_choose(&tuner, &choice->req, hops, shape->n_nodes, tries[try][0],
                              tries[try][1]);
     }
     must(library->n_choices > 0);
-    choice->row = &library->choices[row < 0 ? 0 : row];
-    choice->algo = row < 0 ? any_algo(&choice->req) : choice->row->algo;
+    *own = library_row(library, &library->choices[row < 0 ? 0 : row], &choice->req);
+    choice->row = own;
+    choice->algo = row < 0 ? any_algo(&choice->req) : own->algo;
     must(choice->algo);
     if (row < 0 || try > 1) warn_choice(layout, use, choice->algo, perm);
 }

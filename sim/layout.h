@@ -26,7 +26,7 @@ struct shape {
 };
 
 struct choice {
-    const struct lib_choice *row;
+    const struct lib_choice *row; /* for this request, see library_row */
     const struct coll_algo *algo;
     struct coll_req req;
     int pattern; /* -1: nothing moves */

@@ -483,7 +483,7 @@ static const struct expander sends_expander = {
 
 /* ---- links that need no watch ---- */
 
-/* share of a link that a flow of rate 1 takes, by the tier of the link, for each row that is used */
+/* share of a link that a flow of rate 1 takes, by the tier of the link, for each kind of row in use */
 struct shares {
     int n_rows;
     double (*of)[N_TIERS]; /* [n_rows] */
@@ -491,15 +491,16 @@ struct shares {
 
 static struct shares list_shares(const struct plan *plan, struct arena *perm)
 {
-    const struct library *library = &plan->in->library;
-    struct shares shares = {0, arena_alloc(perm, library->n_choices, sizeof *shares.of)};
-    bool *used = arena_new(perm, bool, library->n_choices);
-    for (int c = 0; c < plan->n_colls; c++) used[plan->colls[c].row - library->choices] = true;
-    for (int r = 0; r < library->n_choices; r++) {
-        if (!used[r]) continue;
+    struct shares shares = {0, arena_alloc(perm, plan->n_colls, sizeof *shares.of)};
+    const struct lib_choice **rows = arena_new(perm, const struct lib_choice *, plan->n_colls);
+    for (int c = 0; c < plan->n_colls; c++) {
+        const struct lib_choice *row = plan->colls[c].row;
+        int like = 0;
+        while (like < shares.n_rows && !library_same_way(rows[like], row)) like++;
+        if (like < shares.n_rows) continue;
+        rows[shares.n_rows] = row;
         for (int t = 0; t < N_TIERS; t++) {
-            shares.of[shares.n_rows][t] =
-                1.0 / place_efficiency(&library->choices[r], (enum tier)t);
+            shares.of[shares.n_rows][t] = 1.0 / place_efficiency(row, (enum tier)t);
         }
         shares.n_rows++;
     }

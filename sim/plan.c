@@ -185,7 +185,8 @@ static const struct plan_bundle *find_ready(struct planner *planner, int group_c
 {
     for (int i = planner->first_ready[group_class]; i >= 0; i = planner->ready[i].next) {
         const struct ready *ready = &planner->ready[i];
-        if (ready->laid == choice->pattern && ready->row == choice->row) return ready->bundles;
+        if (ready->laid == choice->pattern && library_same_way(ready->row, choice->row))
+            return ready->bundles;
     }
     const struct laid *laid = &planner->layout->laid[choice->pattern];
     int n = laid->pattern->n_bundles;
@@ -342,10 +343,12 @@ static int add_coll(struct planner *planner, int use, int group_class)
     const struct choice *choice = layout_choice(layout, use, rep);
     must(plan->n_colls < planner->cap_colls);
     struct plan_coll *coll = &plan->colls[plan->n_colls];
+    struct lib_choice *row = arena_new(planner->perm, struct lib_choice, 1);
+    *row = *choice->row;
     *coll = (struct plan_coll){.group = group_class,
                                .algo = choice->algo,
-                               .protocol = choice->row->protocol,
-                               .row = choice->row,
+                               .protocol = row->protocol,
+                               .row = row,
                                .req = choice->req,
                                .first_phase = planner->n_phases};
     if (choice->pattern >= 0) {

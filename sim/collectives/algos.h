@@ -24,10 +24,13 @@ ALGO_DECLARE(doubling)
 ALGO_DECLARE(halving)
 ALGO_DECLARE(direct)
 ALGO_DECLARE(sendrecv)
+ALGO_DECLARE(shift)
 ALGO_DECLARE(hierarchical)
 ALGO_DECLARE(binomial)
 ALGO_DECLARE(chain)
 ALGO_DECLARE(server)
 ALGO_DECLARE(local_server)
+bool nvls_fits(const struct coll_req *req);
+double nvls_wire_frac(const struct coll_req *req);
 
 #endif

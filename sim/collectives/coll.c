@@ -10,16 +10,18 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
     [COLL_SENDRECV] = "sendrecv",
 };
 
-#define HOOKS(stem)                                                                                \
-    .fits = stem##_fits, .cost_s = stem##_cost_s, .phase = stem##_phase, .bundle = stem##_bundle,  \
-    .flow = stem##_flow, .n_lanes = stem##_lanes, .n_slots = stem##_slots, .next = stem##_next,    \
-    .units = stem##_units
+#define MOVES(stem)                                                                                \
+    .cost_s = stem##_cost_s, .phase = stem##_phase, .bundle = stem##_bundle, .flow = stem##_flow,  \
+    .n_lanes = stem##_lanes, .n_slots = stem##_slots, .next = stem##_next, .units = stem##_units
+#define HOOKS(stem) .fits = stem##_fits, MOVES(stem)
+#define IN_SWITCH   .fits = nvls_fits, MOVES(direct), .wire_frac = nvls_wire_frac
 
 #define RING   "Patarasuk & Yuan, JPDC 69(2), 2009"
 #define TREE   "Sanders, Speck & Traeff, Parallel Computing 35(12), 2009"
 #define THAKUR "Thakur, Rabenseifner & Gropp, IJHPCA 19(1), 2005"
 #define CHAIN  "Pjesivac-Grbovic et al., Cluster Computing 10(2), 2007"
 #define SERVER "Li et al., OSDI 2014"
+#define KLENK  "Klenk et al., ISCA 2020"
 #define TOWERS "TensorFlow tf_cnn_benchmarks, variable_mgr.py, distributed_replicated"
 
 const struct coll_algo coll_algos[] = {
@@ -28,6 +30,7 @@ const struct coll_algo coll_algos[] = {
     {"recursive-doubling", COLL_ALLREDUCE, HOOKS(doubling), .source = THAKUR},
     {"halving-doubling", COLL_ALLREDUCE, HOOKS(halving), .source = THAKUR},
     {"direct", COLL_ALLREDUCE, HOOKS(direct), .source = RING},
+    {"nvls", COLL_ALLREDUCE, IN_SWITCH, .source = KLENK},
     {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .source = "Jia et al., arXiv 1807.11205"},
     {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},
     {"parameter-server", COLL_ALLREDUCE, HOOKS(server), .servers = true, .source = SERVER},
@@ -35,9 +38,11 @@ const struct coll_algo coll_algos[] = {
      .source = TOWERS},
     {"ring", COLL_REDUCE_SCATTER, HOOKS(ring), .source = RING},
     {"direct", COLL_REDUCE_SCATTER, HOOKS(direct), .source = RING},
+    {"nvls", COLL_REDUCE_SCATTER, IN_SWITCH, .source = KLENK},
     {"recursive-halving", COLL_REDUCE_SCATTER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_ALLGATHER, HOOKS(ring), .source = RING},
     {"direct", COLL_ALLGATHER, HOOKS(direct), .source = RING},
+    {"nvls", COLL_ALLGATHER, IN_SWITCH, .source = KLENK},
     {"recursive-doubling", COLL_ALLGATHER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_BROADCAST, HOOKS(chain), .source = CHAIN},
     {"binomial", COLL_BROADCAST, HOOKS(binomial), .source = THAKUR},
@@ -45,6 +50,7 @@ const struct coll_algo coll_algos[] = {
     {"binomial", COLL_REDUCE, HOOKS(binomial), .source = THAKUR},
     {"direct", COLL_ALLTOALL, HOOKS(direct), .source = RING},
     {"direct", COLL_SENDRECV, HOOKS(sendrecv), .source = "Hockney, Parallel Computing 20(3), 1994"},
+    {"shift", COLL_SENDRECV, HOOKS(shift), .source = "nccl-tests, src/sendrecv.cu"},
 };
 const int n_coll_algos = sizeof coll_algos / sizeof coll_algos[0];
 

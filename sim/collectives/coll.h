@@ -27,7 +27,7 @@ enum coll_kind {
     COLL_BROADCAST,
     COLL_REDUCE,
     COLL_ALLTOALL,
-    COLL_SENDRECV, /* member 0 sends S to member 1 */
+    COLL_SENDRECV, /* member 0 sends S to member 1; of more than two, each to the next */
     N_COLL_KINDS
 };
 extern const char *const coll_kind_names[N_COLL_KINDS]; /* "all_reduce", "reduce_scatter", ... */
@@ -126,6 +126,10 @@ struct coll_algo {
     bool (*next)(const struct coll_req *req, int member, int lane, int64_t i,
                  struct coll_send *out);          /* false: lane is done */
     int64_t (*units)(const struct coll_req *req); /* parts the buffer is cut in */
+    double (*wire_frac)(
+        const struct coll_req *req); /* scale-up bytes of the busier direction of a cable
+                                                        over those of the sends, where the switch sums
+                                                        and multiplies; NULL: the sends themselves cross */
     const char *source;
 };
 

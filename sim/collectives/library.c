@@ -15,6 +15,73 @@ static bool allowed(const struct lib_choice *choice, const struct coll_req *req,
            (choice->max_nodes == 0 || n_nodes <= choice->max_nodes) && choice->algo->fits(req);
 }
 
+/* An all-to-all is a message to each peer, and each is cut on its own. */
+static double cut_B(const struct coll_req *req)
+{
+    return req->kind == COLL_ALLTOALL ? req->size_B / req->n_ranks : req->size_B;
+}
+
+int library_channels(const struct library *lib, const struct lib_choice *choice,
+                     const struct coll_req *req)
+{
+    double each_B = choice->channel_B + req->n_ranks * choice->channel_per_rank_B;
+    if (each_B <= 0) return lib->n_channels;
+    double n = floor(cut_B(req) / each_B);
+    return n < 1 ? 1 : n < lib->n_channels ? (int)n : lib->n_channels;
+}
+
+/* Payload over what crosses a cable, when the switch sums and multiplies. */
+static double spared(const struct lib_choice *choice, const struct coll_req *req)
+{
+    bool spares = choice->algo->wire_frac && req->n_ranks > 1;
+    return spares ? 1 / choice->algo->wire_frac(req) : 1;
+}
+
+struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
+                              const struct coll_req *req)
+{
+    struct lib_choice row = *choice;
+    int n = library_channels(lib, choice, req);
+    int peers = req->kind == COLL_ALLTOALL && req->n_ranks > 1 ? req->n_ranks - 1 : 1;
+    row.channel_cap_Bps *= (double)n * peers / lib->n_channels;
+    row.base_latency_s += lib->launch_per_rank_s * req->ranks_per_node + lib->channel_start_s * n;
+    if (choice->own_copy_Bps > 0)
+        row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * n);
+    row.efficiency_scaleup *= spared(choice, req);
+    return row;
+}
+
+struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req)
+{
+    struct lib_choice row = *choice;
+    if (choice->has_tuner) {
+        row.base_latency_s = choice->tuner.base_latency_s;
+        row.scaleup_latency_s = choice->tuner.scaleup_latency_s;
+        row.pcie_latency_s = choice->tuner.pcie_latency_s;
+        row.net_latency_s = choice->tuner.net_latency_s;
+        row.efficiency_scaleup = choice->tuner.efficiency_scaleup;
+        row.efficiency_pcie = choice->tuner.efficiency_pcie;
+        row.efficiency_net = choice->tuner.efficiency_net;
+        row.channel_cap_Bps = INFINITY;
+    }
+    row.efficiency_scaleup *= spared(choice, req);
+    return row;
+}
+
+/* Rows of one library differ by far more, or not at all. */
+static bool same(double a, double b)
+{
+    return a <= b && a >= b;
+}
+
+bool library_same_way(const struct lib_choice *a, const struct lib_choice *b)
+{
+    return same(a->efficiency_scaleup, b->efficiency_scaleup) &&
+           same(a->efficiency_pcie, b->efficiency_pcie) &&
+           same(a->efficiency_net, b->efficiency_net) &&
+           same(a->channel_cap_Bps, b->channel_cap_Bps);
+}
+
 int library_choose(const struct library *lib, const struct coll_req *req,
                    const struct coll_hops *hops, int n_nodes, const char *algorithm,
                    const char *protocol)

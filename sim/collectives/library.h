@@ -5,6 +5,13 @@
 
 #include "collectives/coll.h"
 
+/* What a library reckons with when it chooses, where that is not what its rows cost. */
+struct lib_tuner {
+    double base_latency_s;
+    double scaleup_latency_s, pcie_latency_s, net_latency_s;
+    double efficiency_scaleup, efficiency_pcie, efficiency_net;
+};
+
 /* one (algorithm, protocol) a library may choose for a kind of collective */
 struct lib_choice {
     enum coll_kind kind;
@@ -15,10 +22,18 @@ struct lib_choice {
     double scaleup_wire_s, pcie_wire_s,
         net_wire_s; /* the part of them that a usual wire takes; of a longer one the rest comes on top */
     double efficiency_scaleup, efficiency_pcie,
-        efficiency_net;       /* payload / line rate, 0 < e <= 1 */
-    double channel_cap_Bps;   /* per library channel, INFINITY if none */
+        efficiency_net;     /* payload / line rate, 0 < e <= 1 */
+    double channel_cap_Bps; /* per library channel, INFINITY if none */
+    double channel_B,
+        channel_per_rank_B; /* a channel is opened for each channel_B + n channel_per_rank_B
+                                             bytes of the buffer; both 0: all are always open */
+    double
+        own_copy_Bps; /* per channel: a rank's own block, copied while it sends nothing; 0: not paid */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
+    bool needs_scaleup;       /* only where GPUs have links of their own */
+    bool has_tuner;           /* false: the library reckons with the row itself */
+    struct lib_tuner tuner;
 };
 
 struct library {
@@ -26,12 +41,30 @@ struct library {
     struct lib_choice *choices; /* earlier rows win ties */
     int n_choices;
     int n_channels; /* library channels; the cap of a bundle is channel_cap_Bps * n_channels / distinct patterns */
-    double chunk_B;  /* pipelining grain */
-    double launch_s; /* host and kernel launch before anything moves, per collective */
-    bool rendezvous; /* see coll_req */
+    double chunk_B;           /* pipelining grain */
+    double launch_s;          /* host and kernel launch before anything moves, per collective */
+    double launch_per_rank_s; /* the same, for each rank of a node */
+    double channel_start_s;   /* the same, for each open channel */
+    bool rendezvous;          /* see coll_req */
     const char *
         selection; /* "fastest" (closed-form minimum, as NCCL's tuner) or "first" (first row that fits) */
 };
+
+/* library_channels — open for this request: all-to-all opens them for each peer by what it gets. */
+int library_channels(const struct library *lib, const struct lib_choice *choice,
+                     const struct coll_req *req);
+
+/* library_row — what a choice costs for one request: start-up of ranks and channels and the copy of
+ * a rank's own block join the base latency, the cap is that of the open channels, and what a switch
+ * that sums spares the cables raises the efficiency. Everything that is timed is timed by this row. */
+struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
+                              const struct coll_req *req);
+
+/* library_tuner_row — the same choice as the library reckons with it. */
+struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req);
+
+/* library_same_way — do two rows load the network alike? */
+bool library_same_way(const struct lib_choice *a, const struct lib_choice *b);
 
 /* library_choose — the row a library takes.
  *   hops[n_choices]    what a hop costs under each row (the caller knows the network)

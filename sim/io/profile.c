@@ -16,6 +16,8 @@
 #define CONV(k, t) REAL("reach_conv_" k, DIM_FRACTION, struct gpu_profile, gpu.conv_frac[t], 0, 1, "0", "the same for convolutions; 0 = as reach_" k)
 #define REACH(k, t) REAL("reach_" k, DIM_FRACTION, struct gpu_profile, gpu.matrix_frac[t], 1e-3, 1, "0.75", "share of peak_" k " that a large op reaches")
 
+#define TUNER(k, d, member, hi, unset) REAL("tuner_" k, d, struct lib_choice, tuner.member, -1, hi, unset, "what the library takes for " k " when it chooses; negative: what it is")
+
 static const struct field gpu_fields[] = {
     TEXT("name", struct gpu_profile, gpu.name, "", "name in reports"),
     TEXT("source", struct gpu_profile, gpu.source, "", "where the profile is from"),
@@ -57,6 +59,7 @@ static const struct field node_fields[] = {
     REAL("socket_bandwidth", DIM_RATE, struct node_profile, spec.socket_Bps, 1, LARGE, "20GB/s", "between neighbouring sockets, one direction"),
     REAL("socket_latency", DIM_TIME, struct node_profile, spec.socket_latency_s, 0, 1, "0.3us", "between neighbouring sockets"),
     BOOL("gpudirect", struct node_profile, spec.gpudirect, "true", "network cards read GPU memory; otherwise data is staged through host memory"),
+    BOOL("scaleup_sums", struct node_profile, scaleup_sums, "false", "the switch between GPUs can sum what they send"),
     BOOL("p2p", struct node_profile, spec.p2p, "true", "GPUs read each other over PCIe; otherwise data is staged through host memory"),
     TEXT("nic", struct node_profile, nic, "", "profile of the network card it usually has"),
 };
@@ -79,7 +82,10 @@ static const struct field library_fields[] = {
     TEXT("source", struct library_profile, library.source, "", "where the profile is from"),
     INT("channels", struct library_profile, library.n_channels, 1, 1024, "1", "parts of a buffer that go their own way at the same time"),
     REAL("chunk", DIM_SIZE, struct library_profile, library.chunk_B, 1, LARGE, "1MiB", "pipelining grain"),
+    INT("pcie_channels", struct library_profile, pcie_channels, 0, 1024, "0", "the same where GPUs have PCIe only; 0 = as channels"),
     REAL("launch", DIM_TIME, struct library_profile, library.launch_s, 0, 10, "0us", "host and kernel time before anything moves, per collective"),
+    REAL("launch_per_rank", DIM_TIME, struct library_profile, library.launch_per_rank_s, 0, 10, "0us", "the same, for each rank of a server"),
+    REAL("channel_start", DIM_TIME, struct library_profile, library.channel_start_s, 0, 10, "0us", "the same, for each channel in use"),
     BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
     BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),
@@ -104,6 +110,17 @@ const struct field profile_choice_fields[] = {
     REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
     INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),
     INT("max_nodes", struct lib_choice, max_nodes, 0, 1000000, "0", "most servers it is used for; 0 = no limit"),
+    REAL("channel_size", DIM_SIZE, struct lib_choice, channel_B, 0, LARGE, "0B", "one more channel is used for each so many bytes of the buffer; 0 = all, whatever the size"),
+    REAL("channel_size_per_rank", DIM_SIZE, struct lib_choice, channel_per_rank_B, 0, LARGE, "0B", "the same, times the number of ranks; both add up"),
+    REAL("own_copy_bandwidth", DIM_RATE, struct lib_choice, own_copy_Bps, 0, LARGE, "0GB/s", "at which a channel copies a rank's own block while it sends nothing; 0 = that costs nothing"),
+    BOOL("needs_scaleup", struct lib_choice, needs_scaleup, "false", "used only where GPUs have links of their own"),
+    TUNER("base_latency", DIM_TIME, base_latency_s, 10, "-1us"),
+    TUNER("scaleup_latency", DIM_TIME, scaleup_latency_s, 10, "-1us"),
+    TUNER("pcie_latency", DIM_TIME, pcie_latency_s, 10, "-1us"),
+    TUNER("net_latency", DIM_TIME, net_latency_s, 10, "-1us"),
+    TUNER("efficiency_scaleup", DIM_FRACTION, efficiency_scaleup, 1, "-1"),
+    TUNER("efficiency_pcie", DIM_FRACTION, efficiency_pcie, 1, "-1"),
+    TUNER("efficiency_net", DIM_FRACTION, efficiency_net, 1, "-1"),
 };
 const int n_profile_choice_fields = N_OF(profile_choice_fields);
 
@@ -127,8 +144,8 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
 /* clang-format on */
 
 /* keys of a profile that field_load does not read */
-static const char *const profile_extra[] = {"kind", "base", "sources", "choices", NULL};
-enum { N_PROFILE_EXTRA = 4, MAX_ROWS = 64, MAX_KNOWN = 512 };
+static const char *const profile_extra[] = {"kind", "base", "sources", "choices", "changes", NULL};
+enum { N_PROFILE_EXTRA = 5, MAX_ROWS = 64, MAX_KNOWN = 512 };
 
 /* files open on the way to a base, innermost first: a file may not be met again */
 struct chain {
@@ -256,25 +273,33 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
 static void load_ref(const struct profile_reader *reader, const struct profile_kind *kind,
                      struct profile_ref ref, const struct chain *chain, void *out);
 
-/* load_changes — only the keys that the object gives; the rest keeps the base's values. */
-static void load_changes(const struct profile_reader *reader, const struct profile_kind *kind,
-                         const struct json *json, const struct json_node *node, void *out)
+/* a table of fields, and the keys beside them that others read */
+struct form {
+    const struct field *fields;
+    int n_fields;
+    const char *const *extra; /* ends with NULL */
+    const char *name;
+};
+
+/* load_given — only the keys that the object gives; the rest of *out keeps its values. */
+static void load_given(const struct profile_reader *reader, struct form form,
+                       const struct json *json, const struct json_node *node, void *out)
 {
     struct field rows[MAX_ROWS];
     const char *extra[MAX_ROWS + N_PROFILE_EXTRA + 1];
     int n_rows = 0;
     int n_extra = 0;
-    must(kind->n_fields <= MAX_ROWS);
-    for (int i = 0; i < N_PROFILE_EXTRA; i++) extra[n_extra++] = profile_extra[i];
-    for (int i = 0; i < kind->n_fields; i++) {
-        if (json_get(node, kind->fields[i].key)) {
-            rows[n_rows++] = kind->fields[i];
+    must(form.n_fields <= MAX_ROWS);
+    for (int i = 0; form.extra[i]; i++) extra[n_extra++] = form.extra[i];
+    for (int i = 0; i < form.n_fields; i++) {
+        if (json_get(node, form.fields[i].key)) {
+            rows[n_rows++] = form.fields[i];
         } else {
-            extra[n_extra++] = kind->fields[i].key;
+            extra[n_extra++] = form.fields[i].key;
         }
     }
     extra[n_extra] = NULL;
-    field_load(rows, n_rows, extra, json, node, out, kind->name, reader->log, reader->perm,
+    field_load(rows, n_rows, extra, json, node, out, form.name, reader->log, reader->perm,
                reader->diag);
 }
 
@@ -346,18 +371,26 @@ static const struct json_node *need(struct choice_place at, const char *key, enu
     return NULL;
 }
 
+/* keys of a choice that field_load does not read */
+static const char *const choice_extra[] = {"collectives", "algorithm", NULL};
+
+/* spell_out — where 0 stands for no limit. */
+static void spell_out(struct lib_choice *choice)
+{
+    if (choice->channel_cap_Bps <= 0) choice->channel_cap_Bps = INFINITY;
+    if (choice->max_B <= 0) choice->max_B = INFINITY;
+    if (choice->max_nodes == 0) choice->max_nodes = INT_MAX;
+}
+
 /* load_choice — one row of "choices": a lib_choice for each of its collectives. */
 static void load_choice(struct choice_place at, struct library *library)
 {
-    static const char *const extra[] = {"collectives", "algorithm", NULL};
     const struct profile_reader *reader = at.reader;
     struct lib_choice choice = {0};
-    field_load(profile_choice_fields, n_profile_choice_fields, extra, at.json, at.row, &choice,
-               "choice", NULL, reader->perm, reader->diag);
+    field_load(profile_choice_fields, n_profile_choice_fields, choice_extra, at.json, at.row,
+               &choice, "choice", NULL, reader->perm, reader->diag);
     if (json_kind(at.row) != JSON_OBJECT) return;
-    if (choice.channel_cap_Bps <= 0) choice.channel_cap_Bps = INFINITY;
-    if (choice.max_B <= 0) choice.max_B = INFINITY;
-    if (choice.max_nodes == 0) choice.max_nodes = INT_MAX;
+    spell_out(&choice);
     const struct json_node *kinds = need(at, "collectives", JSON_LIST);
     const struct json_node *name = need(at, "algorithm", JSON_TEXT);
     if (!kinds || !name) return;
@@ -392,6 +425,63 @@ static void load_choices(const struct profile_reader *reader, const struct json 
     }
 }
 
+/* names_kind — does a row of "changes" mean this kind? One that lists none means all. */
+static bool names_kind(struct choice_place at, enum coll_kind wanted)
+{
+    const struct json_node *kinds = json_get(at.row, "collectives");
+    bool named = !kinds;
+    for (int i = 0; kinds && i < json_size(kinds); i++) {
+        enum coll_kind kind;
+        named = named || (find_kind(at, json_at(kinds, i), &kind) && kind == wanted);
+    }
+    return named;
+}
+
+/* load_change — the keys of one row of "changes", into the choices that it names. */
+static void load_change(struct choice_place at, struct library *library)
+{
+    const struct profile_reader *reader = at.reader;
+    const struct form form = {profile_choice_fields, n_profile_choice_fields, choice_extra,
+                              "change"};
+    const struct json_node *name = need(at, "algorithm", JSON_TEXT);
+    const struct json_node *protocol = json_get(at.row, "protocol");
+    int n_changed = 0;
+    for (int c = 0; name && c < library->n_choices; c++) {
+        struct lib_choice *choice = &library->choices[c];
+        bool meant = !strcmp(choice->algo->name, json_text(name)) && names_kind(at, choice->kind);
+        if (protocol && json_kind(protocol) == JSON_TEXT)
+            meant = meant && !strcmp(choice->protocol, json_text(protocol));
+        if (!meant) continue;
+        load_given(reader, form, at.json, at.row, choice);
+        spell_out(choice);
+        n_changed++;
+    }
+    if (!name || n_changed > 0) return;
+    diag_error(reader->diag, json_place(at.json, at.row, reader->perm),
+               "changes no choice of the base");
+}
+
+static void load_choice_changes(const struct profile_reader *reader, const struct json *json,
+                                const struct json_node *object, struct library *library)
+{
+    const struct json_node *list = json_get(object, "changes");
+    if (!list) return;
+    if (json_kind(list) != JSON_LIST) {
+        diag_error(reader->diag, json_place(json, list, reader->perm),
+                   "is %s (wanted a list of changes)", json_kind_name(json_kind(list)));
+        return;
+    }
+    for (int i = 0; i < json_size(list); i++) {
+        struct choice_place at = {reader, json, json_at(list, i)};
+        if (json_kind(at.row) == JSON_OBJECT) {
+            load_change(at, library);
+        } else {
+            diag_error(reader->diag, json_place(json, at.row, reader->perm),
+                       "is %s (wanted an object)", json_kind_name(json_kind(at.row)));
+        }
+    }
+}
+
 static void load_object(const struct profile_reader *reader, const struct profile_kind *kind,
                         struct profile_ref ref, const struct chain *chain, void *out)
 {
@@ -399,7 +489,8 @@ static void load_object(const struct profile_reader *reader, const struct profil
     if (!check_kind(reader, kind, ref.json, ref.node)) return;
     if (base) {
         load_ref(reader, kind, (struct profile_ref){ref.json, base, NULL}, chain, out);
-        load_changes(reader, kind, ref.json, ref.node, out);
+        struct form form = {kind->fields, kind->n_fields, profile_extra, kind->name};
+        load_given(reader, form, ref.json, ref.node, out);
     } else {
         field_load(kind->fields, kind->n_fields, profile_extra, ref.json, ref.node, out, kind->name,
                    reader->log, reader->perm, reader->diag);
@@ -408,6 +499,7 @@ static void load_object(const struct profile_reader *reader, const struct profil
     if (kind == &profile_kinds[PROFILE_LIBRARY]) {
         struct library_profile *profile = out;
         load_choices(reader, ref.json, ref.node, &profile->library);
+        load_choice_changes(reader, ref.json, ref.node, &profile->library);
     } else if (choices) {
         diag_error(reader->diag, json_place(ref.json, choices, reader->perm),
                    "only a library has choices");
@@ -519,6 +611,28 @@ void profile_read_nic(const struct profile_reader *reader, struct profile_ref re
     out->name = name_of(ref, out->name);
 }
 
+static double stated(double tuner, double row)
+{
+    return tuner < 0 ? row : tuner;
+}
+
+/* fill_tuner — what the library is not said to see otherwise, it sees as it is. */
+static void fill_tuner(struct lib_choice *row)
+{
+    struct lib_tuner *tuner = &row->tuner;
+    row->has_tuner = tuner->base_latency_s >= 0 || tuner->scaleup_latency_s >= 0 ||
+                     tuner->pcie_latency_s >= 0 || tuner->net_latency_s >= 0 ||
+                     tuner->efficiency_scaleup >= 0 || tuner->efficiency_pcie >= 0 ||
+                     tuner->efficiency_net >= 0;
+    tuner->base_latency_s = stated(tuner->base_latency_s, row->base_latency_s);
+    tuner->scaleup_latency_s = stated(tuner->scaleup_latency_s, row->scaleup_latency_s);
+    tuner->pcie_latency_s = stated(tuner->pcie_latency_s, row->pcie_latency_s);
+    tuner->net_latency_s = stated(tuner->net_latency_s, row->net_latency_s);
+    tuner->efficiency_scaleup = stated(tuner->efficiency_scaleup, row->efficiency_scaleup);
+    tuner->efficiency_pcie = stated(tuner->efficiency_pcie, row->efficiency_pcie);
+    tuner->efficiency_net = stated(tuner->efficiency_net, row->efficiency_net);
+}
+
 void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,
                           struct library_profile *out)
 {
@@ -530,6 +644,7 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
         choice->scaleup_wire_s = out->scaleup_wire_s;
         choice->pcie_wire_s = out->pcie_wire_s;
         choice->net_wire_s = out->net_wire_s;
+        fill_tuner(choice);
     }
     if (out->library.n_choices == 0 && diag_ok(reader->diag)) {
         diag_error(reader->diag, place_of(reader, ref), "library \"%s\" has no choices",

@@ -4,8 +4,9 @@
  *   "path/file.json"   (has a / or ends in .json) a file, relative to the file that says so
  *   {...}              an object with the same keys; with "base": another reference, it only
  *                      changes the keys that it gives
- * Files may have a "base" too. Each number of a shipped profile says where it is from under
- * "sources", key by key. */
+ * Files may have a "base" too. Of a library's base, "changes" change single choices: each names the
+ * algorithm (and collectives, and protocol, where not all are meant) and gives the keys that differ.
+ * Each number of a shipped profile says where it is from under "sources", key by key. */
 #ifndef IO_PROFILE_H
 #define IO_PROFILE_H
 
@@ -26,6 +27,7 @@ struct node_profile {
     struct node_spec spec; /* without NIC rates: they come from the NIC */
     const char *scaleup;   /* as written; spec.scaleup is made from it */
     const char *nic;       /* the NIC it usually has; "" = none */
+    bool scaleup_sums;     /* the switch between GPUs reduces */
     double scaleup_efficiency,
         pcie_efficiency; /* what a large transfer gets of the line rate, (0, 1] */
 };
@@ -40,6 +42,7 @@ struct nic_profile {
 
 struct library_profile {
     struct library library;
+    int pcie_channels;        /* 0: as library.n_channels */
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     double spread;            /* relative standard deviation of predicted collective times */
     double memory_traffic;    /* see inputs.h, hbm_per_comm_B */

@@ -695,7 +695,7 @@ const char *row_refusal(const struct row_job *job, double size_B, struct arena *
         return arena_text(perm, "collective alltoall: on more than %d GPUs", ALLTOALL_MAX);
     struct coll_req req = {.kind = job->kind,
                            .n_ranks = in->n_gpus,
-                           .ranks_per_node = 1,
+                           .ranks_per_node = in->n_gpus / in->topo->n_nodes,
                            .n_channels = 1,
                            .n_servers = in->topo->n_nodes,
                            .root = job->kind == COLL_BROADCAST || job->kind == COLL_REDUCE ? 0 : -1,

@@ -359,7 +359,24 @@ static void apply_hardware(struct library *library, const struct node_profile *n
         choice->efficiency_pcie *= node->pcie_efficiency;
         choice->efficiency_net *= nic->efficiency;
         choice->net_latency_s += nic->host_latency_s;
+        choice->tuner.efficiency_scaleup *= node->scaleup_efficiency;
+        choice->tuner.efficiency_pcie *= node->pcie_efficiency;
+        choice->tuner.efficiency_net *= nic->efficiency;
     }
+}
+
+/* drop_rows — those that this server cannot serve. */
+static void drop_rows(struct library *library, const struct node_profile *node)
+{
+    int n = 0;
+    for (int i = 0; i < library->n_choices; i++) {
+        const struct lib_choice *choice = &library->choices[i];
+        bool linked = node->spec.scaleup != SCALEUP_NONE || node->spec.gpus_per_node == 1;
+        if (choice->needs_scaleup && !linked) continue;
+        if (choice->algo->wire_frac && !node->scaleup_sums) continue;
+        library->choices[n++] = *choice;
+    }
+    library->n_choices = n;
 }
 
 static void read_library(const struct loader *load, const struct node_profile *node,
@@ -373,6 +390,9 @@ static void read_library(const struct loader *load, const struct node_profile *n
         i++;
     profile_read_library(&reader, ref_of(load, "library", default_libraries[i].library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
+    drop_rows(&profile.library, node);
+    if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
+        profile.library.n_channels = profile.pcie_channels;
     load->in->library = profile.library;
     load->in->spread.network = profile.spread;
     load->in->hbm_per_comm_B =

@@ -134,15 +134,6 @@ static const char *check_forced(const struct options *options, const struct inpu
                       options->protocol ? options->protocol : "(any)");
 }
 
-/* A sendrecv is between two; other kinds have an algorithm for any number of GPUs. */
-static const char *check_count(const struct inputs *in, enum coll_kind kind, struct arena *perm)
-{
-    if (kind != COLL_SENDRECV || in->n_gpus == 2) return NULL;
-    return arena_text(perm,
-                      "--op: sendrecv is between 2 GPUs, and the scenario has %d (--set /n_gpus=2)",
-                      in->n_gpus);
-}
-
 static struct line measure(const struct inputs *base, const struct options *options,
                            enum coll_kind kind, double size_B, struct arena scratch)
 {
@@ -156,7 +147,8 @@ static struct line measure(const struct inputs *base, const struct options *opti
         .time_s = time.time_s,
         .algbw_Bps = algbw_Bps,
         .busbw_Bps = algbw_Bps * coll_busbw_factor(kind, base->n_gpus),
-        .bound_s = bound_collective_s(base, kind, size_B, coll && coll->req.n_servers > 0, scratch),
+        .bound_s =
+            bound_collective_s(base, kind, size_B, bound_help(coll ? coll->algo : NULL), scratch),
         .algorithm = coll && coll->algo ? coll->algo->name : NULL,
         .protocol = coll ? coll->protocol : NULL,
     };
@@ -255,7 +247,6 @@ int collective_command(const struct options *options, struct arena *perm)
     }
     wrong = check_forced(options, loaded.inputs, sweep.kind, perm);
     if (!wrong && loaded.inputs->n_gpus < 2) wrong = "a collective needs at least 2 GPUs";
-    if (!wrong) wrong = check_count(loaded.inputs, sweep.kind, perm);
     if (wrong) {
         fprintf(stderr, "%s: %s\n", options->operands.items[0], wrong);
         return EXIT_INPUT;

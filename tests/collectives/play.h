@@ -112,7 +112,7 @@ static inline uint64_t at_first(const struct coll_req *req, int r, int64_t u)
     if (r >= req->n_ranks) return 0;
     if (req->kind == COLL_ALLGATHER) return u % req->n_ranks == r ? (uint64_t)1 << r : 0;
     if (req->kind == COLL_BROADCAST) return r == req->root ? (uint64_t)1 << r : 0;
-    if (req->kind == COLL_SENDRECV) return r == 0;
+    if (req->kind == COLL_SENDRECV) return r == 0 || req->n_ranks > 2 ? (uint64_t)1 << r : 0;
     return (uint64_t)1 << r;
 }
 
@@ -133,7 +133,7 @@ static inline uint64_t at_last(const struct coll_req *req, int r, int64_t u)
     case COLL_BROADCAST:
         return (uint64_t)1 << req->root;
     case COLL_SENDRECV:
-        return 1;
+        return n > 2 ? (uint64_t)1 << (r + n - 1) % n : 1;
     case COLL_ALLTOALL:
     case N_COLL_KINDS:
         break;

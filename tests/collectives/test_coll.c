@@ -29,12 +29,12 @@ static bool rooted(const struct coll_algo *algo)
 
 /* What all members together must send: to each of n - 1 ranks (for a sum: from each) what it lacks.
  * That is nccl-tests' bound per rank times n, except that broadcast and reduce count S for the n - 1
- * ranks that get or give it, and sendrecv for one. */
+ * ranks that get or give it, and sendrecv of two for one. */
 static double all_must_send_B(const struct coll_req *req)
 {
     int n = req->n_ranks;
     double one_B = coll_bytes_sent_B(req->kind, n, req->size_B);
-    if (req->kind == COLL_SENDRECV) return one_B;
+    if (req->kind == COLL_SENDRECV) return n > 2 ? n * one_B : one_B;
     return one_B * (req->kind == COLL_BROADCAST || req->kind == COLL_REDUCE ? n - 1 : n);
 }
 

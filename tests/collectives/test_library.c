@@ -103,6 +103,73 @@ static void nothing_fits_outside_kind_size_nodes_and_algorithm(void **state)
     assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), -1);
 }
 
+static struct coll_req of_eight(enum coll_kind kind, double size_B)
+{
+    struct coll_req req = of_size(size_B);
+    req.kind = kind;
+    req.n_ranks = req.ranks_per_node = 8;
+    return req;
+}
+
+/* One channel for each 8 ranks * 4 kB + 32 kB = 64 kB, at least 1, at most 4; of an all-to-all, of
+ * what each of 8 peers gets. */
+static void channels_open_with_the_size(void **state)
+{
+    (void)state;
+    struct lib_choice row = {.channel_B = 32e3, .channel_per_rank_B = 4e3};
+    struct library lib = {.n_channels = 4};
+    struct coll_req tiny = of_eight(COLL_ALLREDUCE, 1), two = of_eight(COLL_ALLREDUCE, 191e3),
+                    huge = of_eight(COLL_ALLREDUCE, 1e9), all = of_eight(COLL_ALLTOALL, 8 * 191e3);
+    assert_int_equal(library_channels(&lib, &row, &tiny), 1);
+    assert_int_equal(library_channels(&lib, &row, &two), 2);
+    assert_int_equal(library_channels(&lib, &row, &huge), 4);
+    assert_int_equal(library_channels(&lib, &row, &all), 2);
+    row.channel_B = row.channel_per_rank_B = 0;
+    assert_int_equal(library_channels(&lib, &row, &tiny), 4);
+}
+
+/* 2 of 4 channels: 3 us + 8 ranks * 1 us + 2 * 0.5 us, and a copy of 128 kB / 8 at 2 * 8 GB/s = 1 us;
+ * half of the cap. */
+static void a_row_holds_what_the_request_adds(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("ring", "Simple");
+    choice.base_latency_s = 3e-6;
+    choice.channel_B = 64e3;
+    choice.channel_cap_Bps = 10e9;
+    choice.own_copy_Bps = 8e9;
+    struct library lib = {.n_channels = 4, .launch_per_rank_s = 1e-6, .channel_start_s = 0.5e-6};
+    struct coll_req req = of_eight(COLL_ALLREDUCE, 128e3);
+    struct lib_choice own = library_row(&lib, &choice, &req);
+    assert_close(own.base_latency_s, 13e-6, 1e-12);
+    assert_close(own.channel_cap_Bps * lib.n_channels, 20e9, 1e-12);
+}
+
+/* n = 8, all-reduce in the switch: 1 + 1/8 buffers on a cable for 2 * 7/8 sent. */
+static void a_switch_that_sums_spares_the_cables(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("nvls", "Simple");
+    choice.efficiency_scaleup = 0.5;
+    struct library lib = {.n_channels = 1};
+    struct coll_req req = of_eight(COLL_ALLREDUCE, 1e6);
+    assert_close(library_row(&lib, &choice, &req).efficiency_scaleup, 0.5 * 1.75 / 1.125, 1e-12);
+}
+
+static void a_tuner_may_see_other_costs(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("ring", "Simple");
+    choice.scaleup_latency_s = 1e-6;
+    struct coll_req req = of_eight(COLL_ALLREDUCE, 1e6);
+    assert_close(library_tuner_row(&choice, &req).scaleup_latency_s, 1e-6, 1e-12);
+    choice.tuner.scaleup_latency_s = 2e-6;
+    choice.has_tuner = true;
+    assert_close(library_tuner_row(&choice, &req).scaleup_latency_s, 2e-6, 1e-12);
+    assert_close(library_row(&(struct library){.n_channels = 1}, &choice, &req).scaleup_latency_s,
+                 1e-6, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +177,10 @@ int main(void)
         cmocka_unit_test(earlier_row_wins_a_tie),
         cmocka_unit_test(first_takes_the_first_row_allowed),
         cmocka_unit_test(forced_names_leave_only_their_rows),
+        cmocka_unit_test(channels_open_with_the_size),
+        cmocka_unit_test(a_row_holds_what_the_request_adds),
+        cmocka_unit_test(a_switch_that_sums_spares_the_cables),
+        cmocka_unit_test(a_tuner_may_see_other_costs),
         cmocka_unit_test(nothing_fits_outside_kind_size_nodes_and_algorithm),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -66,13 +66,18 @@ static void need_source(const char *file, const struct json_node *sources, const
     fail_msg("%s: \"%s\" has no source", file, key);
 }
 
-static void check_row_sources(const char *file, const struct json_node *row,
-                              const struct json_node *sources, struct arena *perm)
+/* list: "choices" or "changes" */
+static void check_row_sources(const char *file, const struct json_node *root, const char *list,
+                              struct arena *perm)
 {
-    for (int i = 0; i < json_size(row); i++) {
-        const char *key = json_key(json_at(row, i));
-        if (!is_number(profile_choice_fields, n_profile_choice_fields, key)) continue;
-        need_source(file, sources, arena_text(perm, "choices/%s", key));
+    const struct json_node *rows = json_get(root, list);
+    for (int r = 0; rows && r < json_size(rows); r++) {
+        const struct json_node *row = json_at(rows, r);
+        for (int i = 0; i < json_size(row); i++) {
+            const char *key = json_key(json_at(row, i));
+            if (!is_number(profile_choice_fields, n_profile_choice_fields, key)) continue;
+            need_source(file, json_get(root, "sources"), arena_text(perm, "%s/%s", list, key));
+        }
     }
 }
 
@@ -87,10 +92,8 @@ static void check_sources(const char *file, struct arena *perm)
         const char *key = json_key(json_at(root, i));
         if (is_number(kind->fields, kind->n_fields, key)) need_source(file, sources, key);
     }
-    const struct json_node *choices = json_get(root, "choices");
-    for (int i = 0; choices && i < json_size(choices); i++) {
-        check_row_sources(file, json_at(choices, i), sources, perm);
-    }
+    check_row_sources(file, root, "choices", perm);
+    check_row_sources(file, root, "changes", perm);
     json_close(json);
 }
 
@@ -252,6 +255,45 @@ static void zero_means_no_limit_in_a_choice(void **state)
     assert_string_equal(library->choices[2].algo->name, "tree");
 }
 
+/* A change reaches the choices it names, and only the keys it gives. */
+static void changes_reach_the_choices_they_name(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct library_profile profile;
+    const char *text =
+        "{\"it\": {\"base\": {\"channels\": 2, \"choices\": ["
+        "{\"collectives\": [\"all_reduce\", \"all_gather\"], \"algorithm\": \"ring\","
+        " \"base_latency\": \"1us\", \"net_latency\": \"2us\"},"
+        "{\"collectives\": [\"all_reduce\"], \"algorithm\": \"tree\"}]},"
+        "\"changes\": [{\"collectives\": [\"all_gather\"], \"algorithm\": \"ring\","
+        " \"base_latency\": \"3us\", \"tuner_net_latency\": \"4us\"}]}}";
+    profile_read_library(&reader, ref_in(text, *state), &profile);
+    assert_true(diag_ok(&diag));
+    const struct lib_choice *rows = profile.library.choices;
+    assert_int_equal(profile.library.n_choices, 3);
+    assert_close(rows[0].base_latency_s, 1e-6, 1e-12);
+    assert_close(rows[1].base_latency_s, 3e-6, 1e-12);
+    assert_close(rows[1].net_latency_s, 2e-6, 1e-12);
+    assert_false(rows[0].has_tuner);
+    assert_true(rows[1].has_tuner);
+    assert_close(rows[1].tuner.net_latency_s, 4e-6, 1e-12);
+    assert_close(rows[1].tuner.base_latency_s, 3e-6, 1e-12); /* not said: as it is */
+    assert_int_equal(profile.library.n_channels, 2);
+}
+
+static void a_change_of_nothing_is_an_error(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct library_profile profile;
+    const char *text =
+        "{\"it\": {\"base\": \"nccl-2.18\", \"changes\": [{\"algorithm\": \"direct\","
+        " \"protocol\": \"LL128\", \"base_latency\": \"3us\"}]}}";
+    profile_read_library(&reader, ref_in(text, *state), &profile);
+    assert_false(diag_ok(&diag));
+}
+
 static void nccl_rows_are_those_of_its_tuner(void **state)
 {
     /* NCCL 2.18.3 tuning.cc: ring Simple 8.4 us + NVLink 3.4 us, NET 14 us; tree LL 6.8 us + 0.6, 5 us */
@@ -268,9 +310,9 @@ static void nccl_rows_are_those_of_its_tuner(void **state)
         bool tree = !strcmp(row->algo->name, "tree") && !strcmp(row->protocol, "LL");
         if (!ring && !tree) continue;
         n_found++;
-        assert_close(row->base_latency_s, ring ? 8.4e-6 : 6.8e-6, 1e-12);
-        assert_close(row->scaleup_latency_s, ring ? 3.4e-6 : 0.6e-6, 1e-12);
-        assert_close(row->net_latency_s, ring ? 14e-6 : 5e-6, 1e-12);
+        assert_close(row->tuner.base_latency_s, ring ? 8.4e-6 : 6.8e-6, 1e-12);
+        assert_close(row->tuner.scaleup_latency_s, ring ? 3.4e-6 : 0.6e-6, 1e-12);
+        assert_close(row->tuner.net_latency_s, ring ? 14e-6 : 5e-6, 1e-12);
     }
     assert_int_equal(n_found, 2);
 }
@@ -285,6 +327,8 @@ int main(void)
         cmocka_unit_test(a_key_that_no_base_has_is_still_unknown),
         cmocka_unit_test(a_path_is_relative_to_the_file_that_says_it),
         cmocka_unit_test(zero_means_no_limit_in_a_choice),
+        cmocka_unit_test(changes_reach_the_choices_they_name),
+        cmocka_unit_test(a_change_of_nothing_is_an_error),
         cmocka_unit_test(nccl_rows_are_those_of_its_tuner),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

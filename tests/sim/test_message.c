@@ -64,11 +64,16 @@ static bool next_setting(struct setting *at)
     return ++at->algo < coll_algos + n_coll_algos;
 }
 
+static bool is_pair(const struct coll_algo *algo)
+{
+    return algo->kind == COLL_SENDRECV && strcmp(algo->name, "direct") == 0;
+}
+
 static void for_each_setting(check *one, struct arena *perm)
 {
     struct setting at = {.algo = coll_algos, .size_B = 1e6};
     do {
-        int most = at.algo->kind == COLL_SENDRECV ? 2 : MANY_RANKS;
+        int most = is_pair(at.algo) ? 2 : MANY_RANKS;
         if (ranks_of(&at) <= most) one(&at, *perm);
     } while (next_setting(&at));
 }
@@ -156,7 +161,8 @@ static void check_closed_form(const struct setting *at, struct arena scratch)
     const struct plan *plan = plan_build(in, &scratch);
     const struct coll_req *req = &plan->colls[0].req;
     if (!at->algo->fits(req)) return;
-    struct affine inside = {2 * US, 1 / (100 * GB)};
+    double spared = at->algo->wire_frac && req->n_ranks > 1 ? at->algo->wire_frac(req) : 1;
+    struct affine inside = {2 * US, spared / (100 * GB)};
     struct coll_hops hops = {inside, {2 * US, 1 / (10 * GB * req->n_channels)}};
     double want_s = at->algo->cost_s(req, hops);
     if (want_s > 0) assert_close(plan->colls[0].estimate_s, want_s, 1e-9);
@@ -172,7 +178,8 @@ static void check_bound(const struct setting *at, struct arena scratch)
 {
     struct inputs *in = inputs_of(at, &scratch);
     struct three times = run_three(in, scratch);
-    double bound_s = bound_collective_s(in, at->algo->kind, at->size_B, at->algo->servers, scratch);
+    double bound_s =
+        bound_collective_s(in, at->algo->kind, at->size_B, bound_help(at->algo), scratch);
     double least_s = fmin(times.estimate_s, fmin(times.fluid_s, times.message_s));
     if (ranks_of(at) > 1) assert_true(bound_s > 0);
     if (ranks_of(at) == 1) bound_s = 0;

@@ -1,0 +1,29 @@
+/* In-switch reduction (NVLS): a switch that sums what the GPUs send, and multiplies what they get.
+ * Each member owns a block: it reads the block's sum, and writes the sum back to all at once.
+ *
+ *   n = 3, block 0, owned by r0     r0 --+                     +--> r0
+ *                                   r1 --+-- sum --> r0 --------+--> r1
+ *                                   r2 --+      (1 copy)        +--> r2
+ *
+ * The data moves as in `direct`; what is spared is on the cables, since of a block's n - 1 copies on
+ * their way to its owner (or from it) only one crosses the owner's cable, and the owner's own copy
+ * crosses its cable too. Of a buffer S each cable carries, in its busier direction,
+ *
+ *   all_reduce       S + S / n     instead of 2 (n - 1) / n S
+ *   reduce_scatter   S             instead of   (n - 1) / n S
+ *   all_gather       S             instead of   (n - 1) / n S
+ *
+ * Source: Klenk et al., An in-network architecture for accelerating shared-memory multiprocessor
+ * collectives, ISCA 2020; NVIDIA/nccl, algorithm NVLS. */
+#include "collectives/algos.h"
+
+bool nvls_fits(const struct coll_req *req)
+{
+    return req->n_ranks == req->ranks_per_node;
+}
+
+double nvls_wire_frac(const struct coll_req *req)
+{
+    double n = req->n_ranks;
+    return req->kind == COLL_ALLREDUCE ? (n + 1) / (2 * (n - 1)) : n / (n - 1);
+}
