@@ -39,7 +39,8 @@ static const char *const train_classes[] = {NULL};
 
 const struct row_form row_forms[N_ROW_FORMS] = {
     {"collectives", "id", coll_keys, coll_needed, coll_counts, coll_reals, coll_classes, true},
-    {"training", "source", train_keys, train_needed, train_counts, train_reals, train_classes, false},
+    {"training", "source", train_keys, train_needed, train_counts, train_reals, train_classes,
+     false},
 };
 
 const char *row_cell(const struct row_reader *reader, int row, const char *column)

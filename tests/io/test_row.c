@@ -191,6 +191,71 @@ static void rules_are_read_with_the_same_care(void **state)
     assert_non_null(strstr(diag.messages[3], "missing key \"lacks\""));
 }
 
+#define TRANSFORMER                                                                                \
+    "model,layers,hidden,heads,kv_heads,ffn,vocab,seq_len,flash_attn,tune_key,gpu_key,gpus,"       \
+    "gpus_per_node,nodes,intra_key,framework,precision_key,micro_batch,tp,pp,zero_stage,"          \
+    "iter_time_s\n"
+#define ONE_H100 ",h100-sxm-80,1,1,1,,PyTorch DDP,bf16,1,1,1,0,1\n"
+
+static const struct model *model_of(const char *cells, struct arena *perm)
+{
+    struct row_job job = map_text(arena_text(perm, TRANSFORMER "%s" ONE_H100, cells), perm);
+    if (job.reason) print_error("%s\n", job.reason);
+    assert_null(job.reason);
+    return job.inputs->model;
+}
+
+/* A name never seen, of a known family: 4 (4 h^2 + 3 h f) + 2 V h with norms of h; its head size is
+ * 64 x 16 = 1024. Of an unknown family: no gate, biases of 9 h + f and LayerNorms. */
+static void a_transformer_never_seen_is_built_from_its_numbers(void **state)
+{
+    int64_t h = 1024, f = 2816, v = 32000;
+    assert_int_equal(
+        model_n_parameters(model_of("llama-tiny,4,1024,16,,2816,32000,2048,,full", *state)),
+        4 * (4 * h * h + 3 * h * f + 2 * h) + 2 * v * h + h);
+    assert_int_equal(
+        model_n_parameters(model_of("newcomer,4,1024,16,,2816,32000,2048,no,full", *state)),
+        4 * (4 * h * h + 4 * h + 2 * h * f + f + h + 4 * h) + 2 * v * h + 2 * h);
+}
+
+/* A known name gives what the row leaves empty, and its ending is left off; the row's own number of
+ * layers holds. 12 of 80 blocks of Llama 3 70B (855,654,400 parameters each), 2 tables, a norm. */
+static void a_known_name_gives_what_is_empty(void **state)
+{
+    assert_int_equal(model_n_parameters(model_of("llama2-7b-SFT,,,,,,,4096,,full", *state)),
+                     6738415616);
+    assert_int_equal(model_n_parameters(model_of("llama3-70b-proxy12L,12,,,,,,4096,,full", *state)),
+                     12LL * 855654400 + 2LL * 128256 * 8192 + 8192);
+}
+
+/* flash_attn and tune_key come from columns of their own and join the model. */
+static void columns_join_in_one_model(void **state)
+{
+    const struct model *model = model_of("llama2-7b-lora,,,,,,,4096,yes,lora", *state);
+    assert_int_equal(model_n_parameters(model), 16LL * (4096 + 3 * 4096 + 4096 + 4096) * 32);
+    int n_fused = 0;
+    for (int l = 0; l < model->n_layers; l++) n_fused += model->layers[l].recomputed_flop > 0;
+    assert_int_equal(n_fused, 32);
+}
+
+static void what_a_row_does_not_tell_is_a_reason(void **state)
+{
+    static const struct {
+        const char *cells, *reason;
+    } cases[] = {
+        {"llama2-7b,,,,,,,,,full", "model llama2-7b: seq_len is not stated"},
+        {"newcomer-8x7b,4,1024,16,,2816,32000,2048,,full",
+         "model newcomer-8x7b: experts are not stated"},
+        {"jamba-1.5,4,1024,16,,2816,32000,2048,,full",
+         "model jamba-1.5: has layers that there is no model for"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct row_job job =
+            map_text(arena_text(*state, TRANSFORMER "%s" ONE_H100, cases[i].cells), *state);
+        assert_string_equal(job.reason, cases[i].reason);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +264,10 @@ int main(void)
         cmocka_unit_test(what_the_library_lacks_is_a_reason),
         cmocka_unit_test(rows_are_compared_by_keys_alone),
         cmocka_unit_test(batches_cards_and_times_follow_from_several_columns),
+        cmocka_unit_test(a_transformer_never_seen_is_built_from_its_numbers),
+        cmocka_unit_test(a_known_name_gives_what_is_empty),
+        cmocka_unit_test(columns_join_in_one_model),
+        cmocka_unit_test(what_a_row_does_not_tell_is_a_reason),
         cmocka_unit_test(units_of_throughput_become_samples_by_rule),
         cmocka_unit_test(only_plain_data_parallel_training_is_covered),
         cmocka_unit_test(broken_tables_say_where),

@@ -50,6 +50,21 @@ static void backward_of_a_product_is_two_products(void **state)
     assert_close(backward.hbm_B, 2 * forward.hbm_B, 1e-12);
 }
 
+/* Frozen weights: the weight gradient's product falls away. */
+static void frozen_weights_have_no_gradient(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    struct model *model = one_layer(LAYER_LINEAR, false, *state);
+    struct kernel_time forward = kernel_forward(&gpu, model, 0, 100, DTYPE_FP32);
+    model->layers[0].frozen_elements = 1000;
+    model->layers[0].n_tensors = 0;
+    model->n_tensors = 0;
+    struct kernel_time backward = kernel_backward(&gpu, model, 0, 100, DTYPE_FP32);
+    assert_close(backward.time_s, forward.time_s, 1e-12);
+    model->layers[0].kind = LAYER_EMBEDDING;
+    assert_close(kernel_backward(&gpu, model, 0, 100, DTYPE_FP32).time_s, 0, 0);
+}
+
 /* a linear layer of 1 sample = 10 rows of 20 inputs to 30 outputs */
 static struct model *one_product(enum layer_kind kind, struct arena *perm)
 {
@@ -269,6 +284,7 @@ int main(void)
         cmocka_unit_test(unfused_layer_adds_arithmetic_and_memory),
         cmocka_unit_test(fused_layer_takes_the_longer),
         cmocka_unit_test(backward_of_a_product_is_two_products),
+        cmocka_unit_test(frozen_weights_have_no_gradient),
         cmocka_unit_test(a_product_computes_its_edges_and_writes_its_result_last),
         cmocka_unit_test(backward_products_have_their_own_shapes),
         cmocka_unit_test(samples_make_products_longer_or_more),
