@@ -55,7 +55,8 @@ static void what_no_rule_knows_is_named(void **state)
          "gpu_key tpu-v9: no profile"},
         {"s,allreduce,a100-sxm-80,,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n",
          "intra_key: not stated"},
-        {"s,allreduce,cpu,none,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n", "gpu_key cpu: is no GPU"},
+        {"s,allreduce,cpu,none,none,none,8,1,0,0,NCCL,,auto,auto,8,9\n",
+         "library NCCL: runs on GPUs only"},
         {"s,allreduce,a100-sxm-80,nvswitch2,none,none,8,1,0,0,HCCL,,auto,auto,8,9\n",
          "library HCCL: no profile"},
         {"s,allreduce,a100-sxm-80,nvswitch2,none,none,,1,0,0,NCCL,,auto,auto,8,9\n",
@@ -67,6 +68,39 @@ static void what_no_rule_knows_is_named(void **state)
         struct row_job job = map_text(arena_text(*state, COLUMNS "%s", cases[i].row), *state);
         assert_null(job.inputs);
         assert_string_equal(job.reason, cases[i].reason);
+    }
+}
+
+/* Kinds and rates that no profile is about take the nearest profile of the kind, and the row's rate. */
+static void cards_of_any_rate_are_mapped(void **state)
+{
+    static const struct {
+        const char *cards; /* nic_key, fabric_key, gpus_per_node, nodes, nics_per_node, nic_gbps */
+        double nic_Bps;
+        int nics;
+        bool gpudirect;
+    } cases[] = {
+        {"ib,,8,4,8,800", 100e9, 8, true},
+        {"roce,fat-tree,8,4,2,50", 6.25e9, 2, true},
+        {"efa,,8,4,16,200", 25e9, 16, true},
+        {"slingshot-tcp,dragonfly,4,2,4,200", 25e9, 4, false},
+        {"tcp,,8,2,1,50", 6.25e9, 1, false},
+        {"tcpx,,8,2,4,200", 25e9, 4, true},
+        {"tcpxo,,8,2,8,200", 25e9, 8, true},
+        {"omnipath,fat-tree,8,2,1,100", 12.5e9, 1, true},
+        {"rdma,rail,8,2,8,400", 50e9, 8, true},
+        {"ib,,8,2,0,", 25e9, 8, true},
+        {"roce,none,8,2,4,1600", 200e9, 4, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *row = arena_text(
+            *state, COLUMNS "s,allreduce,a100-sxm-80,nvswitch2,%s,NCCL,2.18,auto,auto,8,9\n",
+            cases[i].cards);
+        struct row_job job = map_text(row, *state);
+        assert_non_null(job.inputs);
+        assert_close(job.inputs->node.nic_Bps, cases[i].nic_Bps, 1e-12);
+        assert_int_equal(job.inputs->node.nics_per_node, cases[i].nics);
+        assert_int_equal(job.inputs->node.gpudirect, cases[i].gpudirect);
     }
 }
 
@@ -261,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_become_a_cluster),
         cmocka_unit_test(what_no_rule_knows_is_named),
+        cmocka_unit_test(cards_of_any_rate_are_mapped),
         cmocka_unit_test(what_the_library_lacks_is_a_reason),
         cmocka_unit_test(rows_are_compared_by_keys_alone),
         cmocka_unit_test(batches_cards_and_times_follow_from_several_columns),
