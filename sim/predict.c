@@ -45,10 +45,19 @@ static double time_at(const struct plan *plan, struct scale scale, struct arena 
 
 /* ---- where the step goes ---- */
 
-/* What an interval of a class's time is, if no kernel runs: the first that applies. */
-static enum share share_of_wait(const struct op *op, bool moving)
+static bool joins_stages(const struct job *job, const struct comm *comm)
 {
-    if (op->kind == OP_COLLECTIVE) return moving ? SHARE_EXPOSED : SHARE_STRAGGLER;
+    return job->n_programs > 1 && comm->first_axis <= job->role_axis &&
+           job->role_axis <= comm->last_axis;
+}
+
+/* What an interval of a class's time is, if no kernel runs: the first that applies. */
+static enum share share_of_wait(const struct job *job, const struct op *op, bool moving)
+{
+    if (op->kind == OP_COLLECTIVE && moving) return SHARE_EXPOSED;
+    /* the pipeline has nothing for this stage yet: the others are no stragglers */
+    if (op->kind == OP_COLLECTIVE && joins_stages(job, &job->comms[op->comm])) return SHARE_BUBBLE;
+    if (op->kind == OP_COLLECTIVE) return SHARE_STRAGGLER;
     if (op->part == PART_COMMUNICATION) return SHARE_EXPOSED; /* waits for a cycle of the library */
     return op->part == PART_INPUT ? SHARE_INPUT : SHARE_LAUNCH;
 }
@@ -88,6 +97,7 @@ static int64_t add_edges(struct edge *edges, int64_t n, double from_s, double to
 static int64_t list_edges(const struct result *result, int rank_class, struct edge *edges)
 {
     const struct run *run = result->run;
+    const struct job *job = result->in->job;
     double from_s = run->period_start_s;
     int64_t n = 0;
     for (int64_t s = 0; s < run->n_spans; s++) {
@@ -99,8 +109,8 @@ static int64_t list_edges(const struct result *result, int rank_class, struct ed
         if (op->kind == OP_KERNEL) {
             n = add_edges(edges, n, begin_s, span->end_s, share_of_kernel(op));
         } else {
-            n = add_edges(edges, n, start_s, begin_s, share_of_wait(op, false));
-            n = add_edges(edges, n, begin_s, span->end_s, share_of_wait(op, true));
+            n = add_edges(edges, n, start_s, begin_s, share_of_wait(job, op, false));
+            n = add_edges(edges, n, begin_s, span->end_s, share_of_wait(job, op, true));
         }
     }
     return n;
@@ -166,19 +176,23 @@ static void explain_time(struct result *result, struct arena scratch)
 
 /* ---- one GPU ---- */
 
-/* The same training on a single GPU: what efficiency is measured against. */
-static double one_gpu_time(const struct inputs *in, struct arena scratch)
+/* The same training on a single GPU: what efficiency is measured against.
+ *   samples  out: of a step of it */
+static double one_gpu_time(const struct inputs *in, struct arena scratch, double *samples)
 {
     struct inputs *one = arena_new(&scratch, struct inputs, 1);
     *one = *in;
     one->train.n_ranks = 1;
     one->train.n_nodes = 1;
+    one->train.split = split_none;
+    one->train.split.recompute = in->train.split.recompute;
     one->n_gpus = 1;
     one->n_slow = 0;
     one->gpu_of = arena_new(&scratch, int, 1);
     const struct strategy *strategy = strategy_find(in->train.strategy);
     must(strategy);
     one->job = strategy->build(&one->train, in->model, &in->gpu, &scratch);
+    *samples = one->job->samples_per_iteration;
     const struct plan *plan = plan_build(one, &scratch);
     return estimate_run(plan, &scratch)->iteration_s;
 }
@@ -339,8 +353,10 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->iteration_s = result->run->iteration_s;
     explain_time(result, *perm);
     result->throughput = in->job->samples_per_iteration / result->iteration_s;
-    result->one_gpu_s = one_gpu_time(in, *perm);
-    result->scaling_efficiency = result->one_gpu_s / result->iteration_s;
+    double one_gpu_samples;
+    result->one_gpu_s = one_gpu_time(in, *perm, &one_gpu_samples);
+    double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
+    result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
     result->memory_B = result->run->peak_memory_B;
     result->fits = result->memory_B <= in->gpu.memory_B;
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;

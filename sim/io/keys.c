@@ -9,6 +9,7 @@ const char *const precision_names[] = {"fp32", "tf32",  "fp16",  "bf16",
 static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
 static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
 const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
+const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
 static const char *const wiring_names[] = {"packed", "rail", NULL};
 const char *const text_kind_names[] = {"own",        "decoder",         "encoder",
@@ -19,7 +20,7 @@ const char *const placement_names[N_PLACEMENTS] = {"packed", "spread", "random"}
 const struct field top_fields[] = {
     TEXT("name", struct top_keys, name, "", "name in reports; the file's when not given"),
     TEXT("question", struct top_keys, question, "", "what the scenario is to answer; printed with the result"),
-    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch"),
+    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch; parallel: per replica of the model"),
     INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job; whole servers when more than one"),
     CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
     CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
@@ -90,7 +91,16 @@ static const struct field strategy_fields[] = {
     REAL("fusion", DIM_SIZE, struct strategy_keys, fusion_B, 1, 1e15, "128MiB", "horovod: size of the fusion buffer"),
     REAL("cycle", DIM_TIME, struct strategy_keys, cycle_s, 0, 10, "1ms", "horovod: time between looks at what is ready"),
     INT("servers", struct strategy_keys, servers, 0, MAX_GPUS, "0", "parameter-server: how many; 0 = one per server machine"),
-    BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs"),
+    INT("tensor_parallel", struct strategy_keys, tensor, 1, MAX_GPUS, "1", "parallel: GPUs that divide each layer"),
+    INT("pipeline_parallel", struct strategy_keys, pipeline, 1, MAX_GPUS, "1", "parallel: stages that the blocks are cut into"),
+    INT("virtual_stages", struct strategy_keys, virtual_stages, 1, 1000, "1", "parallel: chunks of the model per stage (interleaved schedule)"),
+    INT("context_parallel", struct strategy_keys, context, 1, MAX_GPUS, "1", "parallel: GPUs that divide each sequence"),
+    INT("expert_parallel", struct strategy_keys, experts, 1, MAX_GPUS, "1", "parallel: GPUs that divide the experts of a mixture"),
+    BOOL("sequence_parallel", struct strategy_keys, sequence, "false", "parallel: tensor ranks divide norms and dropout by tokens"),
+    INT("zero_stage", struct strategy_keys, zero_stage, 0, 3, "0", "parallel: what the GPUs with the same parameters divide: 1 optimizer state, 2 gradients as well, 3 parameters as well (FSDP)"),
+    INT("shard_ranks", struct strategy_keys, shard_ranks, 0, MAX_GPUS, "0", "parallel: over how many of these GPUs (fewer than all is HSDP); 0 = all"),
+    CHOICE("recompute", struct strategy_keys, recompute, recompute_names, "none", "parallel: what backward computes once more: selective is the core of attention, full a block"),
+    BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs; parallel: parameters are fetched ahead, too"),
     CHOICE("gradient_precision", struct strategy_keys, gradient_precision, gradient_names, "fp32", "of gradients on the wire"),
     TEXT("algorithm", struct strategy_keys, algorithm, "", "forced collective algorithm; the library chooses when not given"),
     TEXT("protocol", struct strategy_keys, protocol, "", "forced protocol; the library chooses when not given"),

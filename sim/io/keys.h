@@ -25,10 +25,10 @@ struct fabric_keys {
     int seed;
 };
 struct strategy_keys {
-    const char *kind, *gradient_precision, *algorithm, *protocol;
+    const char *kind, *gradient_precision, *algorithm, *protocol, *recompute;
     double bucket_cap_B, first_bucket_B, fusion_B, cycle_s;
-    int servers;
-    bool overlap;
+    int servers, tensor, pipeline, virtual_stages, context, experts, zero_stage, shard_ranks;
+    bool overlap, sequence;
 };
 struct measured_keys {
     double one_gpu_throughput, one_gpu_s, spread;
@@ -78,8 +78,10 @@ extern const char *const placement_names[N_PLACEMENTS];
 /* values of "model/kind": own, decoder, encoder, classifier, encoder-decoder; ends with NULL */
 extern const char *const text_kind_names[];
 
-/* values of "precision" and "run/fidelity" in the order of enum dtype and enum fidelity; end with NULL */
+/* values of "precision", "run/fidelity" and "strategy/recompute" in the order of enum dtype, fidelity
+ * and recompute; end with NULL */
 extern const char *const precision_names[];
 extern const char *const fidelity_choices[];
+extern const char *const recompute_names[];
 
 #endif

@@ -6,6 +6,7 @@
 #include "io/layers.h"
 #include "io/profile.h"
 #include "net/fabric.h"
+#include "workload/parallel.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -479,16 +480,50 @@ static void fill_strategy(struct train_spec *train, const struct strategy_keys *
     train->n_servers = keys->servers;
     train->overlap = keys->overlap;
     train->gradient_B = !strcmp(keys->gradient_precision, "fp32") ? 4 : 2;
+    train->split =
+        (struct split){.tensor = keys->tensor,
+                       .pipeline = keys->pipeline,
+                       .virtual_stages = keys->virtual_stages,
+                       .context = keys->context,
+                       .experts = keys->experts,
+                       .sequence = keys->sequence && keys->tensor > 1,
+                       .zero_stage = keys->zero_stage,
+                       .shard_ranks = keys->shard_ranks,
+                       .recompute = (enum recompute)index_of(keys->recompute, recompute_names)};
     train->algorithm = keys->algorithm[0] ? keys->algorithm : NULL;
     train->protocol = keys->protocol[0] ? keys->protocol : NULL;
 }
 
+/* check_undivided — the other strategies take each GPU to hold a whole model. */
+static void check_undivided(const struct loader *load, const struct json_node *node)
+{
+    static const char *const keys[] = {"tensor_parallel",   "pipeline_parallel", "virtual_stages",
+                                       "context_parallel",  "expert_parallel",   "zero_stage",
+                                       "sequence_parallel", "shard_ranks",       "recompute"};
+    const struct split *split = &load->in->train.split;
+    bool divided[] = {
+        split->tensor > 1,  split->pipeline > 1,    split->virtual_stages > 1,
+        split->context > 1, split->experts > 1,     split->zero_stage > 0,
+        split->sequence,    split->shard_ranks > 0, split->recompute != RECOMPUTE_NONE};
+    if (!strcmp(load->in->train.strategy, "parallel")) return;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        if (!divided[k]) continue;
+        diag_error(load->diag, place(load, json_get(node, keys[k])),
+                   "strategy \"%s\" does not divide the model (wanted kind \"parallel\")",
+                   load->in->train.strategy);
+    }
+}
+
 static void load_strategy(const struct loader *load)
 {
-    struct strategy_keys keys = {
-        .kind = "ddp", .gradient_precision = "fp32", .algorithm = "", .protocol = ""};
+    struct strategy_keys keys = {.kind = "ddp",
+                                 .gradient_precision = "fp32",
+                                 .algorithm = "",
+                                 .protocol = "",
+                                 .recompute = "none"};
     const struct json_node *node = load_part(load, &key_parts[KEYS_STRATEGY], &keys);
     fill_strategy(&load->in->train, &keys);
+    check_undivided(load, node);
     if (strategy_find(keys.kind)) return;
     const char *names[MAX_NAMES];
     int n = 0;
@@ -768,6 +803,20 @@ static void check_collectives(const struct loader *load)
     }
 }
 
+/* check_split — ranks, heads, blocks and experts must divide as the strategy wants. */
+static bool check_split(const struct loader *load)
+{
+    const char *key = NULL;
+    const struct inputs *in = load->in;
+    if (strcmp(in->train.strategy, "parallel") != 0) return true;
+    const char *why = parallel_refusal(&in->train, in->model, &key, load->perm);
+    if (!why) return true;
+    const struct json_node *strategy = json_get(load->root, "strategy");
+    const struct json_node *at = json_get(strategy, key);
+    diag_error(load->diag, place(load, at ? at : strategy), "%s: %s", key, why);
+    return false;
+}
+
 /* kernels_s — kernel time of a step of one GPU alone, by the profile. */
 static double kernels_s(const struct inputs *in, int grad_accumulation, struct arena scratch)
 {
@@ -775,6 +824,7 @@ static double kernels_s(const struct inputs *in, int grad_accumulation, struct a
     alone.n_ranks = 1;
     alone.n_nodes = 1;
     alone.n_servers = 1;
+    alone.split = split_none;
     alone.one_gpu_s = 0;
     alone.grad_accumulation = grad_accumulation;
     const struct job *job =
@@ -812,6 +862,7 @@ static void build(const struct loader *load)
     load_slow_gpus(load);
     load_placement(load);
     if (!diag_ok(load->diag)) return;
+    if (!check_split(load)) return;
     fit_measured(load);
     in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
     check_collectives(load);

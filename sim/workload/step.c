@@ -37,18 +37,30 @@ static double copy_B(const struct train_spec *spec)
     return size_B < 4.0 ? size_B : 0.0;
 }
 
-static struct kernel_time optimizer_time(const struct train_spec *spec, const struct model *model,
-                                         const struct gpu *gpu)
+struct state_bytes step_state(const struct train_spec *spec)
+{
+    return (struct state_bytes){.weight = 4.0,
+                                .copy = copy_B(spec),
+                                .gradient = spec->gradient_B,
+                                .optimizer = optimizer_of(spec)->state_B};
+}
+
+struct kernel_time step_update(const struct train_spec *spec, const struct gpu *gpu,
+                               double n_parameters)
 {
     const struct optimizer *optimizer = optimizer_of(spec);
     /* the table has a 4-byte gradient */
     double moved_B = optimizer->moved_B - 4.0 + spec->gradient_B + copy_B(spec);
-    return kernel_optimizer(gpu, (double)model_n_parameters(model), moved_B);
+    return kernel_optimizer(gpu, n_parameters, moved_B);
 }
 
-/* time_scale — what makes one GPU's kernels last spec->one_gpu_s together. */
-static double time_scale(const struct train_spec *spec, const struct model *model,
-                         const struct gpu *gpu)
+static struct kernel_time optimizer_time(const struct train_spec *spec, const struct model *model,
+                                         const struct gpu *gpu)
+{
+    return step_update(spec, gpu, (double)model_n_parameters(model));
+}
+
+double step_scale(const struct train_spec *spec, const struct model *model, const struct gpu *gpu)
 {
     if (spec->one_gpu_s <= 0.0) return 1.0;
     double micro_batch_s = 0.0;
@@ -257,7 +269,7 @@ struct step step_open(const struct train_spec *spec, const struct model *model,
     step.program->n_streams = STREAM_FIRST_OF_STRATEGY + n_streams;
     step.program->stream_names = stream_names(streams, n_streams, perm);
     step.job = open_job(&step);
-    step.scale = time_scale(spec, model, gpu);
+    step.scale = step_scale(spec, model, gpu);
     step.backward_op = backward_op;
     step.backward_s = backward_s;
     int input = add_input(&step);
@@ -326,9 +338,9 @@ void step_pack(struct step *step, int layer, double size_B, int n_tensors)
 
 static double state_B(const struct step *step)
 {
+    struct state_bytes B = step_state(step->spec);
     double n = (double)model_n_parameters(step->model);
-    const struct optimizer *optimizer = optimizer_of(step->spec);
-    return n * (4.0 + copy_B(step->spec) + step->spec->gradient_B + optimizer->state_B);
+    return n * (B.weight + B.copy + B.gradient + B.optimizer);
 }
 
 struct job *step_close(struct step *step, const int *after, int n_after, double static_B)

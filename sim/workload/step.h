@@ -81,6 +81,20 @@ void step_pack(struct step *step, int layer, double size_B, int n_tensors);
  * is what the strategy holds on top of the model's state. */
 struct job *step_close(struct step *step, const int *after, int n_after, double static_B);
 
+/* What every strategy shares, whether or not it uses the skeleton above.
+ *
+ * step_scale — factor on kernel times that makes the step of one GPU last spec->one_gpu_s.
+ * step_update — the optimizer on n_parameters.
+ * step_state — bytes held per parameter: `copy` is what kernels and gathers of parameters read
+ * where it is not the master weight itself (0). */
+struct state_bytes {
+    double weight, copy, gradient, optimizer;
+};
+double step_scale(const struct train_spec *spec, const struct model *model, const struct gpu *gpu);
+struct kernel_time step_update(const struct train_spec *spec, const struct gpu *gpu,
+                               double n_parameters);
+struct state_bytes step_state(const struct train_spec *spec);
+
 /* what an optimizer costs per parameter */
 struct optimizer {
     const char *name;

@@ -9,19 +9,21 @@
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, N_RECOMPUTES };
 
 /* how ranks divide model, data and state ("parallel" strategy); n_ranks = tensor x pipeline x
- * context x replicas, and experts divides context x replicas */
+ * context x replicas, and experts divides tensor x context x replicas */
 struct split {
     int tensor, pipeline, virtual_stages, context, experts; /* >= 1 */
     bool sequence;  /* Megatron sequence parallelism: norms and dropout divided over tensor ranks */
     int zero_stage; /* 0 .. 3: optimizer state, gradients, parameters divided over shard_ranks */
-    int shard_ranks; /* 0 = all replicas */
+    int shard_ranks; /* of context x replicas, see parallel.h; 0 = all */
     enum recompute recompute;
 };
+extern const struct split split_none; /* nothing divided, nothing computed twice */
 
 struct train_spec {
     const char *strategy; /* a name in strategies */
     int n_ranks;
-    double batch_per_gpu;  /* samples per micro-batch and GPU, > 0 */
+    double batch_per_gpu; /* samples per micro-batch and replica of the model, > 0; a replica is one
+                              GPU but for the "parallel" strategy */
     int grad_accumulation; /* micro-batches per step, >= 1 */
     enum dtype dtype;      /* of arithmetic */
     double gradient_B;     /* bytes per gradient element on the wire: 4 or 2 */

@@ -38,7 +38,8 @@ static inline struct train_spec rig_spec(const char *strategy)
                                .n_servers = 0,
                                .n_nodes = 2,
                                .overlap = true,
-                               .n_iterations = 4};
+                               .n_iterations = 4,
+                               .split = split_none};
 }
 
 static inline struct model *rig_model(const char *name, struct arena *perm)
