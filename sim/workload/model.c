@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "workload/cnn.h"
 #include "workload/sequence.h"
+#include "workload/speech.h"
 #include "workload/transformer.h"
 #include "workload/unet.h"
 
@@ -184,6 +185,9 @@ const struct model_kind model_kinds[] = {
     {"transformer-xl-base", sequence_transformer_xl, {16, 512, 8, 2048, 1}, 191950298, 0.0, 192, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_base.yaml")},
     {"transformer-xl-large", sequence_transformer_xl, {18, 1024, 16, 4096, 4}, 285167482, 0.0, 384, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_large.yaml")},
     {"transformer-big", sequence_translator, {6, 1024, 16, 4096, 33708, 29}, 210874368, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Translation/Transformer, WMT14 English-German")},
+    {"jasper", speech_jasper, {0}, 333000000, 0.0, 0, 0, "Li et al., Jasper, 2019, table 5 (10x5 dense residual)"},
+    {"quartznet", speech_quartznet, {0}, 18900000, 0.0, 0, 0, "Kriman et al., QuartzNet, 2020, table 1 (15x5)"},
+    {"fastpitch", speech_fastpitch, {0}, 46266339, 0.0, 0, 0, NVIDIA_DLE("PyTorch/SpeechSynthesis/FastPitch 1.1")},
     {"nnunet-2d", unet_build, {UNET_NNUNET_2D}, 20613092, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in two dimensions")},
     {"nnunet-3d", unet_build, {UNET_NNUNET_3D}, 31192868, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Segmentation/nnUNet, task 01 in three dimensions")},
     {"unet3d", unet_build, {UNET_3D}, 31196196, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Segmentation/UNet_3D_Medical")},
