@@ -21,6 +21,8 @@ int builder_layer(struct builder *builder, struct layer layer)
     }
     layer.first_tensor = model->n_tensors;
     layer.n_tensors = 0;
+    layer.forward_only = builder->forward_only;
+    if (builder->forward_only) layer.kept_elements = 0.0;
     model->layers[model->n_layers] = layer;
     return model->n_layers++;
 }
@@ -44,6 +46,10 @@ void builder_tensor(struct builder *builder, const char *suffix, int64_t n_eleme
     must(model->n_layers > 0);
     struct layer *layer = &model->layers[model->n_layers - 1];
     must(layer->first_tensor + layer->n_tensors == model->n_tensors);
+    if (layer->forward_only) {
+        layer->frozen_elements += (double)n_elements;
+        return;
+    }
     const char *name = arena_text(builder->perm, "%s.%s", layer->name, suffix);
     append_tensor(builder, name, n_elements, model->n_layers - 1);
     layer->n_tensors++;

@@ -7,6 +7,7 @@
 struct builder {
     struct model *model;
     int cap_layers, cap_tensors;
+    bool forward_only; /* of the layers added next; their tensors become frozen elements */
     struct arena *perm;
 };
 

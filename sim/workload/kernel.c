@@ -202,6 +202,7 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
     const struct layer *l = &model->layers[layer];
     bool matrix = layer_is_matrix(l->kind);
     bool frozen = is_frozen(l);
+    if (l->forward_only) return (struct kernel_time){0.0, 0.0};
     if (frozen && l->kind == LAYER_EMBEDDING) return (struct kernel_time){0.0, 0.0};
     double n_products = frozen && matrix ? 1.0 : 2.0;
     double weights = layer_parameters(model, layer);

@@ -52,6 +52,7 @@ struct layer {
     int32_t first_tensor, n_tensors; /* its parameters in model.tensors */
     int32_t n_kernels;               /* GPU kernels forward; backward launches twice as many */
     bool fused;                      /* memory and arithmetic overlap (max) instead of adding */
+    bool forward_only; /* no gradient passes it: a frozen network in front of the trained one */
 };
 struct tensor {
     const char *name;

@@ -160,11 +160,12 @@ static struct launch forward_of(const struct step *step, int layer)
 static struct launch backward_of(const struct step *step, int layer)
 {
     const struct train_spec *spec = step->spec;
+    const struct layer *l = &step->model->layers[layer];
     return (struct launch){
-        .name = step->model->layers[layer].name,
+        .name = l->name,
         .part = PART_BACKWARD,
         .time = kernel_backward(step->gpu, step->model, layer, spec->batch_per_gpu, spec->dtype),
-        .n_kernels = 2 * step->model->layers[layer].n_kernels,
+        .n_kernels = l->forward_only ? 0 : 2 * l->n_kernels,
         .free_B = kept_B(step, layer)};
 }
 

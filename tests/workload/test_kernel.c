@@ -2,6 +2,7 @@
 
 #include "rig.h"
 #include "test.h"
+#include "workload/brick.h"
 #include "workload/builder.h"
 
 /* one layer of 1e6 FLOP, 300 + 100 elements a sample, 1,000 parameters */
@@ -278,6 +279,25 @@ static void copy_reads_and_writes(void **state)
     assert_close(t.hbm_B, 8e6, 1e-12);
 }
 
+/* A frozen network in front of the trained one runs forward and is done: its backward takes no time,
+ * its parameters are no tensors and it keeps nothing. */
+static void what_runs_forward_only_has_no_backward(void **state)
+{
+    struct arena *perm = *state;
+    struct builder b = builder_open("m", "image", "made up", perm);
+    b.forward_only = true;
+    brick_linear(&b, "frozen", 1.0, 1000, 1000);
+    b.forward_only = false;
+    brick_linear(&b, "trained", 1.0, 1000, 1000);
+    struct gpu gpu = rig_gpu();
+    assert_int_equal(model_n_parameters(b.model), 1000 * 1000);
+    assert_close(b.model->layers[0].frozen_elements, 1e6, 0.0);
+    assert_close(kernel_backward(&gpu, b.model, 0, 8.0, DTYPE_FP16).time_s, 0.0, 0.0);
+    assert_true(kernel_backward(&gpu, b.model, 1, 8.0, DTYPE_FP16).time_s > 0.0);
+    assert_close(kernel_forward(&gpu, b.model, 0, 8.0, DTYPE_FP16).time_s,
+                 kernel_forward(&gpu, b.model, 1, 8.0, DTYPE_FP16).time_s, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +318,7 @@ int main(void)
         cmocka_unit_test(an_image_is_cheaper_in_a_bigger_batch),
         cmocka_unit_test(optimizer_is_bound_by_memory),
         cmocka_unit_test(copy_reads_and_writes),
+        cmocka_unit_test(what_runs_forward_only_has_no_backward),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
