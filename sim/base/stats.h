@@ -15,6 +15,9 @@ double stats_median(const double *x, int n, struct arena scratch);
  * The American Statistician 50(4), 1996). O(n log n). */
 double stats_percentile(const double *x, int n, double p, struct arena scratch);
 
+/* stats_rank_correlation — Spearman's, n > 1; NAN when all of x or all of y are equal. */
+double stats_rank_correlation(const double *x, const double *y, int n, struct arena scratch);
+
 /* stats_expected_max — of n independent standard normal variables; 0 for n = 1.
  * Source: Blom, Statistical estimates and transformed beta-variables, 1958 (alpha = 3/8). */
 double stats_expected_max(int n);

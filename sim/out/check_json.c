@@ -14,6 +14,9 @@ static void json_score(struct writer *writer, const char *key, const struct chec
     writer_number(writer, "within_10", score->within_10);
     writer_number(writer, "within_25", score->within_25);
     writer_number(writer, "baseline_median_abs_err", score->baseline_median_abs);
+    writer_integer(writer, "moved_n", score->n_moved);
+    writer_number(writer, "moved_median_abs_err", score->moved_median_abs);
+    writer_number(writer, "moved_own_median_abs_err", score->own_median_abs_moved);
     writer_end(writer);
 }
 
@@ -21,6 +24,34 @@ static void json_scores(struct writer *writer, const char *key, const struct che
 {
     writer_list(writer, key);
     for (int i = 0; i < scores->n; i++) json_score(writer, NULL, &scores->scores[i]);
+    writer_end(writer);
+}
+
+static void json_scaling(struct writer *writer, const struct check_scaling *scaling)
+{
+    writer_object(writer, "scaling");
+    writer_integer(writer, "n", scaling->n);
+    writer_number(writer, "median_abs_points", scaling->median_points);
+    writer_number(writer, "mean_abs_points", scaling->mean_points);
+    writer_number(writer, "max_abs_points", scaling->max_points);
+    writer_number(writer, "bias_points", scaling->bias_points);
+    writer_number(writer, "within_3_points", scaling->within_3);
+    writer_integer(writer, "ranked", scaling->n_ranked);
+    writer_number(writer, "median_rank_correlation", scaling->median_rank_correlation);
+    writer_list(writer, "series");
+    for (int s = 0; s < scaling->n_series; s++) {
+        const struct check_series *series = &scaling->series[s];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "id", series->id);
+        writer_integer(writer, "n", series->n);
+        writer_integer(writer, "gpus_from", series->gpus_from);
+        writer_integer(writer, "gpus_to", series->gpus_to);
+        writer_number(writer, "median_abs_points", series->median_points);
+        writer_number(writer, "worst_points", series->worst_points);
+        writer_number(writer, "rank_correlation", series->rank_correlation);
+        writer_end(writer);
+    }
+    writer_end(writer);
     writer_end(writer);
 }
 
@@ -68,6 +99,9 @@ void check_json_print(FILE *out, const struct check *check)
     json_score(&writer, "overall", &check->overall);
     writer_number(&writer, "median_of_groups", check->median_of_groups);
     writer_number(&writer, "baseline_median_of_groups", check->baseline_median_of_groups);
+    writer_integer(&writer, "groups_moved", check->n_groups_moved);
+    writer_integer(&writer, "groups_better_than_moved", check->n_groups_better);
+    if (!check->reader->form->collective) json_scaling(&writer, &check->scaling);
     writer_flat_object(&writer, "replicates");
     writer_integer(&writer, "n", check->floor.n);
     writer_number(&writer, "median_abs_err", check->floor.median_abs);

@@ -1,9 +1,10 @@
 #include "out/check_page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORST_SHOWN = 10, REASONS_SHOWN = 10 };
+enum { WORST_SHOWN = 10, REASONS_SHOWN = 10, SERIES_SHOWN = 10, NAME_WIDTH = 44 };
 
 static const double PERCENT = 100;
 
@@ -15,32 +16,48 @@ struct page {
 static void page_header(const struct page *page, const char *what)
 {
     if (page->markdown) {
-        fprintf(
-            page->out,
-            "\n| %s | rows | median | mean | worst | bias | within 10 %% | within 25 %% | baseline "
-            "|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-            what);
+        fprintf(page->out,
+                "\n| %s | rows | median | mean | worst | bias | within 10 %% | within 25 %% | "
+                "baseline | moved |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+                what);
         return;
     }
-    fprintf(page->out, "\n%-44s %6s %8s %8s %9s %8s %6s %6s %9s\n", what, "rows", "median", "mean",
-            "worst", "bias", "<=10%", "<=25%", "baseline");
+    fprintf(page->out, "\n%-44s %6s %8s %8s %9s %8s %6s %6s %9s %8s\n", what, "rows", "median",
+            "mean", "worst", "bias", "<=10%", "<=25%", "baseline", "moved");
+}
+
+/* page_name — the first column of a row; in Markdown a bar would end it. */
+static void page_name(const struct page *page, const char *name, int width)
+{
+    if (!page->markdown) {
+        fprintf(page->out, "%-*s", width, name);
+        return;
+    }
+    fputs("| ", page->out);
+    for (; *name; name++) fprintf(page->out, *name == '|' ? "\\%c" : "%c", *name);
+    fputs(" |", page->out);
 }
 
 static void page_score(const struct page *page, const struct check_score *score)
 {
-    const char *percent = page->markdown ? " %" : "%";
-    const char *next = page->markdown ? " | " : " ";
-    const double errors[] = {score->median_abs, score->mean_abs, score->max_abs, score->bias};
+    bool md = page->markdown;
+    const double errors[] = {score->median_abs, score->mean_abs, score->max_abs};
     const double shares[] = {score->within_10, score->within_25};
-    static const int widths[] = {7, 7, 8, 7};
-    fprintf(page->out, page->markdown ? "| %s | %d" : "%-44s %6d", score->id, score->n);
-    for (int i = 0; i < 4; i++)
-        fprintf(page->out, i == 3 ? "%s%+*.1f%s" : "%s%*.1f%s", next,
-                page->markdown ? 0 : widths[i], PERCENT * errors[i], percent);
+    static const int widths[] = {7, 7, 8};
+    page_name(page, score->id, NAME_WIDTH);
+    fprintf(page->out, md ? " %d |" : " %6d", score->n);
+    for (int i = 0; i < 3; i++)
+        fprintf(page->out, md ? " %*.1f %% |" : " %*.1f%%", md ? 0 : widths[i],
+                PERCENT * errors[i]);
+    fprintf(page->out, md ? " %+.1f %% |" : " %+7.1f%%", PERCENT * score->bias);
     for (int i = 0; i < 2; i++)
-        fprintf(page->out, "%s%*.0f%s", next, page->markdown ? 0 : 5, PERCENT * shares[i], percent);
-    fprintf(page->out, "%s%*.1f%s%s\n", next, page->markdown ? 0 : 8,
-            PERCENT * score->baseline_median_abs, percent, page->markdown ? " |" : "");
+        fprintf(page->out, md ? " %.0f %% |" : " %5.0f%%", PERCENT * shares[i]);
+    fprintf(page->out, md ? " %.1f %% |" : " %8.1f%%", PERCENT * score->baseline_median_abs);
+    if (score->n_moved > 0) {
+        fprintf(page->out, md ? " %.1f %% |\n" : " %7.1f%%\n", PERCENT * score->moved_median_abs);
+    } else {
+        fputs(md ? " |\n" : "        -\n", page->out);
+    }
 }
 
 static void page_scores(const struct page *page, const struct check_scores *scores)
@@ -84,6 +101,58 @@ static void page_counts(const struct page *page, const struct check *check)
             page->markdown ? "\n" : "", check->floor.n,
             check->reader->form->collective ? " and size" : "", PERCENT * check->floor.median_abs,
             PERCENT * check->floor.p90_abs);
+}
+
+static int compare_series(const void *left, const void *right)
+{
+    const struct check_series *a = left;
+    const struct check_series *b = right;
+    int order = (a->median_points < b->median_points) - (a->median_points > b->median_points);
+    return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+static void page_series(const struct page *page, const struct check_series *series)
+{
+    bool md = page->markdown;
+    page_name(page, series->id, 2 * NAME_WIDTH);
+    fprintf(page->out, md ? " %d | %d to %d | %.1f | %+.1f |" : " %4d %6d - %-6d %7.1f %+7.1f",
+            series->n, series->gpus_from, series->gpus_to, series->median_points,
+            series->worst_points);
+    if (isnan(series->rank_correlation)) {
+        fputs(md ? " |\n" : "       -\n", page->out);
+    } else {
+        fprintf(page->out, md ? " %+.2f |\n" : " %+7.2f\n", series->rank_correlation);
+    }
+}
+
+/* page_scaling — how predictions scale with the number of GPUs; the worst series first. */
+static void page_scaling(const struct page *page, const struct check_scaling *scaling,
+                         struct arena scratch)
+{
+    if (scaling->n == 0) return;
+    fprintf(
+        page->out,
+        "\nscaling efficiency, predicted less measured, in points: median %.1f, mean %.1f, worst "
+        "%.1f, bias %+.1f, within 3 points %.0f %% (%d runs of %d series against their fewest "
+        "GPUs); rank correlation of step times within a series: median %.2f (%d series)\n",
+        scaling->median_points, scaling->mean_points, scaling->max_points, scaling->bias_points,
+        PERCENT * scaling->within_3, scaling->n, scaling->n_series,
+        scaling->median_rank_correlation, scaling->n_ranked);
+    struct check_series *worst = arena_new(&scratch, struct check_series, scaling->n_series);
+    memcpy(worst, scaling->series, (size_t)scaling->n_series * sizeof *worst);
+    qsort(worst, (size_t)scaling->n_series, sizeof *worst, compare_series);
+    fputs(page->markdown ? "\n| worst series by points | runs | GPUs | median | worst | rank |\n"
+                           "|---|--:|---|--:|--:|--:|\n"
+                         : "\nworst series by points\n",
+          page->out);
+    for (int s = 0; s < scaling->n_series && s < SERIES_SHOWN; s++) page_series(page, &worst[s]);
+}
+
+static void page_groups_better(const struct page *page, const struct check *check)
+{
+    if (check->n_groups_moved == 0) return;
+    fprintf(page->out, "%sbetter than the moved baseline in %d of %d groups\n",
+            page->markdown ? "\n" : "", check->n_groups_better, check->n_groups_moved);
 }
 
 static void page_reasons(const struct page *page, const struct check *check)
@@ -146,9 +215,11 @@ void check_page_print(FILE *out, bool markdown, const struct check *check, struc
     }
     page_header(page, check->fit ? "overall, fitted" : "overall");
     page_score(page, &check->overall);
+    page_groups_better(page, check);
     page_scores(page, &check->bands);
     page_scores(page, &check->kinds);
     page_worst(page, check, scratch);
+    page_scaling(page, &check->scaling, scratch);
     if (page->markdown) page_scores(page, &check->groups);
     page_reasons(page, check);
 }

@@ -1,9 +1,15 @@
 #include "study/baseline.h"
 
 #include "base/stats.h"
+#include "study/groups.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { N_HALVES = 2 };
+
+static const double OTHER_CLASS = 1000; /* doublings: more than there are */
 
 /* sums of a least-squares fit of (alpha + beta S) / t to 1 */
 struct fit {
@@ -28,28 +34,137 @@ static void solve_fit(const struct fit *fit, double *alpha_s, double *beta_s_per
     }
 }
 
-static void fit_line(const struct study *study, int from, int to)
+/* --- collectives: alpha + S / bandwidth ------------------------------------------------------------ */
+
+struct line {
+    double alpha_s, beta_s_per_B;
+    int n; /* rows it is fitted to; 0: there is no line */
+};
+
+/* fit_line — to the covered rows of a stretch that are in a part (-1: in any). */
+static struct line fit_line(const struct study *study, struct stretch stretch,
+                            const struct groups *groups, int part)
 {
     struct fit fit = {0};
-    double alpha_s;
-    double beta_s_per_B;
-    int n = 0;
-    for (int i = from; i < to; i++) {
+    struct line line = {0};
+    for (int i = stretch.from; i < stretch.to; i++) {
         const struct check_row *row = &study->check->rows[study->order[i]];
         if (!row_is_covered(row)) continue;
+        if (part >= 0 && groups_part(groups, study->order[i]) != part) continue;
         double u = 1 / row->measured_s;
         double v = row->size_B / row->measured_s;
         fit.uu += u * u, fit.uv += u * v, fit.vv += v * v, fit.u += u, fit.v += v;
-        n++;
+        line.n++;
     }
-    if (n == 0) return;
-    solve_fit(&fit, &alpha_s, &beta_s_per_B);
-    for (int i = from; i < to; i++) {
-        struct check_row *row = &study->check->rows[study->order[i]];
-        if (!row_is_covered(row)) continue;
-        row->baseline_error = (alpha_s + beta_s_per_B * row->size_B) / row->measured_s - 1;
+    if (line.n > 0) solve_fit(&fit, &line.alpha_s, &line.beta_s_per_B);
+    return line;
+}
+
+/* a set of equal keys with the lines of its halves */
+struct key_set {
+    struct stretch stretch;
+    int row; /* one of it */
+    struct line half[N_HALVES];
+    double gpus, nodes;
+    double share;    /* bytes that cross a port per byte of the collective's size */
+    double line_Bps; /* of a server's cards; 0 = not told */
+};
+
+/* port_share — the factor between bus and algorithm bandwidth, of the collective's name in tables.
+ * Source: NVIDIA/nccl-tests doc/PERFORMANCE.md. */
+static double port_share(const char *collective, double n)
+{
+    bool halved = !strcmp(collective, "allgather") || !strcmp(collective, "reducescatter") ||
+                  !strcmp(collective, "alltoall");
+    if (!strcmp(collective, "allreduce") && n > 1) return 2 * (n - 1) / n;
+    return halved && n > 1 ? (n - 1) / n : 1;
+}
+
+static struct key_set key_set_of(const struct study *study, struct stretch stretch,
+                                 const struct groups *groups)
+{
+    const struct row_reader *reader = study->check->reader;
+    int row = study->order[stretch.from];
+    struct key_set set = {.stretch = stretch, .row = row};
+    for (int h = 0; h < N_HALVES; h++) set.half[h] = fit_line(study, stretch, groups, h);
+    set.nodes = fmax(row_number(reader, row, "nodes"), 1);
+    set.gpus = fmax(row_number(reader, row, "gpus_per_node"), 1) * set.nodes;
+    set.share = port_share(row_cell(reader, row, "collective"), set.gpus);
+    if (set.nodes > 1)
+        set.line_Bps =
+            row_number(reader, row, "nics_per_node") * row_number(reader, row, "nic_gbps");
+    return set;
+}
+
+/* distance — doublings of GPUs and of servers between two sets of keys; those of another class are
+ * further than all of the same, and those of another collective, or on one server where the other is
+ * on several, do not count (INFINITY). */
+static double distance(const struct study *study, const struct key_set *a, const struct key_set *b)
+{
+    const struct row_reader *reader = study->check->reader;
+    if (strcmp(row_cell(reader, a->row, "collective"), row_cell(reader, b->row, "collective")) != 0)
+        return INFINITY;
+    if ((a->nodes > 1) != (b->nodes > 1)) return INFINITY;
+    double doublings = fabs(log2(a->gpus / b->gpus)) + fabs(log2(a->nodes / b->nodes));
+    return doublings + (groups_same_class(reader, a->row, b->row) ? 0 : OTHER_CLASS);
+}
+
+/* find_donor — the nearest set that has a line of a half, the first of equals; NULL if there is none. */
+static const struct key_set *find_donor(const struct study *study, const struct key_set *sets,
+                                        const struct key_set *set, int half)
+{
+    const struct key_set *donor = NULL;
+    double least = INFINITY;
+    if (set->half[half].n > 0) return set;
+    for (const struct key_set *other = sets; other < sets + study->n_stretches; other++) {
+        if (other->half[half].n == 0) continue;
+        double away = distance(study, set, other);
+        if (away >= least) continue;
+        least = away;
+        donor = other;
+    }
+    return donor;
+}
+
+/* moved_line — a donor's, as it would be with the bytes and the line rate of another set. */
+static struct line moved_line(const struct key_set *donor, const struct key_set *set, int half)
+{
+    struct line line = donor->half[half];
+    double faster = set->line_Bps > 0 && donor->line_Bps > 0 ? set->line_Bps / donor->line_Bps : 1;
+    line.beta_s_per_B *= set->share / donor->share / faster;
+    return line;
+}
+
+static void use_lines(const struct study *study, const struct key_set *sets,
+                      const struct key_set *set, const struct groups *groups)
+{
+    struct line own = fit_line(study, set->stretch, groups, -1);
+    for (int half = 0; half < N_HALVES; half++) {
+        const struct key_set *donor = own.n > 0 ? find_donor(study, sets, set, !half) : NULL;
+        struct line moved = donor ? moved_line(donor, set, !half) : (struct line){0};
+        for (int i = set->stretch.from; i < set->stretch.to; i++) {
+            struct check_row *row = &study->check->rows[study->order[i]];
+            if (!row_is_covered(row) || groups_part(groups, study->order[i]) != half) continue;
+            row->baseline_error =
+                (own.alpha_s + own.beta_s_per_B * row->size_B) / row->measured_s - 1;
+            if (donor)
+                row->moved_error =
+                    (moved.alpha_s + moved.beta_s_per_B * row->size_B) / row->measured_s - 1;
+        }
     }
 }
+
+static void find_lines(const struct study *study)
+{
+    struct arena scratch = *study->work;
+    const struct groups *groups = groups_deal(study, N_HALVES);
+    struct key_set *sets = arena_new(&scratch, struct key_set, study->n_stretches);
+    for (int s = 0; s < study->n_stretches; s++)
+        sets[s] = key_set_of(study, study->stretches[s], groups);
+    for (int s = 0; s < study->n_stretches; s++) use_lines(study, sets, &sets[s], groups);
+}
+
+/* --- training: one utilisation --------------------------------------------------------------------- */
 
 /* a covered training row's seconds per FLOP, with what it is grouped by */
 struct pace {
@@ -85,8 +200,10 @@ static double median_pace(const struct pace *paces, int n, double *x, struct are
     return stats_median(x, n, scratch);
 }
 
-/* median over sources, so that the longest table does not decide */
-static double median_of_sources(const struct pace *paces, int n, struct arena scratch)
+/* median over sources, so that the longest table does not decide; without one of them, if asked (NULL:
+ * with all). 0 = there is none. */
+static double median_of_sources(const struct pace *paces, int n, const char *without,
+                                struct arena scratch)
 {
     double *medians = arena_new(&scratch, double, n);
     double *x = arena_new(&scratch, double, n);
@@ -94,9 +211,26 @@ static double median_of_sources(const struct pace *paces, int n, struct arena sc
     int to;
     for (int from = 0; from < n; from = to) {
         to = end_of(paces, n, from, true);
+        if (without && !strcmp(paces[from].source, without)) continue;
         medians[n_medians++] = median_pace(paces + from, to - from, x, scratch);
     }
-    return stats_median(medians, n_medians, scratch);
+    return n_medians > 0 ? stats_median(medians, n_medians, scratch) : 0;
+}
+
+/* use_pace — the rows of one GPU and precision. */
+static void use_pace(struct check *check, const struct pace *paces, int n, struct arena scratch)
+{
+    double own = median_of_sources(paces, n, NULL, scratch);
+    int to;
+    for (int from = 0; from < n; from = to) {
+        to = end_of(paces, n, from, true);
+        double others = median_of_sources(paces, n, paces[from].source, scratch);
+        for (int i = from; i < to; i++) {
+            struct check_row *row = &check->rows[paces[i].row];
+            row->baseline_error = own / paces[i].s_per_flop - 1;
+            if (others > 0) row->moved_error = others / paces[i].s_per_flop - 1;
+        }
+    }
 }
 
 static void fit_utilisation(const struct study *study, struct arena scratch)
@@ -116,16 +250,14 @@ static void fit_utilisation(const struct study *study, struct arena scratch)
     int to;
     for (int from = 0; from < n; from = to) {
         to = end_of(paces, n, from, false);
-        double pace = median_of_sources(paces + from, to - from, scratch);
-        for (int i = from; i < to; i++)
-            check->rows[paces[i].row].baseline_error = pace / paces[i].s_per_flop - 1;
+        use_pace(check, paces + from, to - from, scratch);
     }
 }
 
 void baseline_find(const struct study *study)
 {
     if (study->check->reader->form->collective) {
-        rows_for_equal(study, false, fit_line);
+        find_lines(study);
     } else {
         fit_utilisation(study, *study->work);
     }

@@ -1,4 +1,19 @@
-/* What a simple rule would have said, row by row: the skill of a prediction is what it has over this. */
+/* What simple rules would have said, row by row: the skill of a prediction is what it has over them.
+ *
+ * In sample: fitted to the very rows, so it is hard to beat and predicts nothing. Collectives: the
+ * alpha + S / bandwidth, neither below 0, of the least squares of relative errors over the rows with
+ * equal keys. Training: one utilisation per GPU and precision (model FLOPs over time, the median over
+ * sources of each one's median) and ideal scaling.
+ *
+ * Moved: what the same rule says about rows that it has not seen. Collectives: each half of the groups
+ * (groups.h) is predicted by the lines of the other half: that of the same keys if there is one, else
+ * that of the nearest keys of the same class (collective, GPU, links inside and between servers,
+ * fabric), else of the same collective. Nearest: fewest doublings of GPUs plus of servers, first in
+ * order of keys among equals; a single server and several are not near each other. The start-up
+ * moves as it is; the time per byte is multiplied by the ratio of the bus factors (2 (n - 1) / n for
+ * all-reduce, (n - 1) / n for all-gather, reduce-scatter and all-to-all, else 1) and divided by that of
+ * the line rates (cards times rate of each, where both are told). Training: each source is predicted
+ * by the utilisation of the others on the same GPU and precision. */
 #ifndef STUDY_BASELINE_H
 #define STUDY_BASELINE_H
 

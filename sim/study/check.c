@@ -5,6 +5,7 @@
 #include "study/replicates.h"
 #include "study/rows.h"
 #include "study/score.h"
+#include "study/series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static struct check *score(const struct study *study)
 {
     replicates_compare(study);
     score_all(study);
+    series_score(study);
     count_reasons(study);
     return study->check;
 }

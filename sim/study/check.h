@@ -14,9 +14,11 @@ struct check_row {
     double measured_s;  /* 0 = not told */
     double size_B;      /* of a collective, else 0 */
     double work_flop;   /* of a training step: model FLOPs of one GPU, else 0 */
+    double samples;     /* of a training step of the whole job */
     double predicted_s; /* of covered rows, as the next */
     double error;
-    double baseline_error;
+    double baseline_error; /* of the rule fitted to these rows; see baseline.h */
+    double moved_error;    /* of the rule fitted to others; NAN = there are none */
     double equals_error; /* of the median of the other runs with equal keys and size; NAN = none */
 };
 
@@ -27,6 +29,8 @@ struct check_score {
     double bias;                 /* median of the signed errors */
     double within_10, within_25; /* share of the rows with an error of at most 10 and 25 % */
     double baseline_median_abs;  /* of the baseline on the same rows */
+    int n_moved;                 /* rows that the moved baseline predicts; its error on them: */
+    double moved_median_abs, own_median_abs_moved; /* and that of the prediction on these rows */
 };
 
 /* rows scored by the values of a column, in order of the values; or by bands of size */
@@ -34,6 +38,27 @@ struct check_scores {
     const char *by;
     struct check_score *scores;
     int n;
+};
+
+/* runs that differ in the number of GPUs only; see series.h */
+struct check_series {
+    const char *id;
+    int n, gpus_from, gpus_to;
+    double
+        rank_correlation; /* of predicted and measured step times (Spearman); NAN: fewer than three
+                              * runs, or all equal */
+    double median_points,
+        worst_points; /* predicted less measured scaling efficiency, in points: median
+                                         * of sizes, and the worst with its sign */
+};
+
+struct check_scaling {
+    struct check_series *series;
+    int n_series, n_ranked; /* n_ranked: that have a rank correlation */
+    int n;                  /* runs on more than the fewest GPUs of their series */
+    double median_points, mean_points, max_points, bias_points; /* over these runs */
+    double within_3;                                            /* share of them within 3 points */
+    double median_rank_correlation;                             /* over series */
 };
 
 struct check_reason {
@@ -56,9 +81,12 @@ struct check {
     int n_reasons;
     struct check_score overall;
     double median_of_groups, baseline_median_of_groups; /* a group counts once */
-    struct check_scores groups;                         /* by series or source */
-    struct check_scores kinds;                          /* by collective, or GPU */
-    struct check_scores bands;                          /* by size; none for training */
+    int n_groups_better,
+        n_groups_moved; /* groups with less error than the moved baseline, of those that it predicts */
+    struct check_scores groups;   /* by series or source */
+    struct check_scores kinds;    /* by collective, or GPU */
+    struct check_scores bands;    /* by size; none for training */
+    struct check_scaling scaling; /* of training */
     struct check_floor floor;
     struct check_fit *fit; /* NULL: nothing was fitted */
 };

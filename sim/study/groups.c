@@ -11,6 +11,11 @@ static int compare_classes(const struct row_reader *reader, int a, int b)
     return order;
 }
 
+bool groups_same_class(const struct row_reader *reader, int a, int b)
+{
+    return compare_classes(reader, a, b) == 0;
+}
+
 static int compare_groups(const struct row_reader *reader, int a, int b)
 {
     const char *group = reader->form->group;

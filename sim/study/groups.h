@@ -15,6 +15,9 @@ struct groups {
 
 struct groups *groups_deal(const struct study *study, int n_parts);
 
+/* groups_same_class — two rows have equal class columns. */
+bool groups_same_class(const struct row_reader *reader, int a, int b);
+
 /* groups_part — of a row, -1 when it is suspect. */
 static inline int groups_part(const struct groups *groups, int row)
 {

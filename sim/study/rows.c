@@ -86,6 +86,17 @@ static const char *refusal(const struct study *study, const struct row_job *job,
     return why ? arena_text(study->perm, "%s", why) : NULL;
 }
 
+/* note_work — the GPUs of a replica share its samples. */
+static void note_work(const struct inputs *in, struct check_row *row)
+{
+    const struct train_spec *train = &in->train;
+    const struct split *split = &train->split;
+    double gpus = fmax(split->tensor, 1) * fmax(split->pipeline, 1) * fmax(split->context, 1);
+    double samples = train->batch_per_gpu * train->grad_accumulation / gpus; /* for each GPU */
+    row->work_flop = FORWARD_AND_BACKWARD * model_flop_per_sample(in->model) * samples;
+    row->samples = samples * in->n_gpus;
+}
+
 void rows_predict(const struct study *study, const struct row_reader *reader,
                   struct stretch stretch)
 {
@@ -102,9 +113,7 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
         row->predicted_s = predict_s(&job, row->size_B, collective, scratch);
         row->error = row->predicted_s / row->measured_s - 1;
         if (collective) continue;
-        const struct train_spec *train = &job.inputs->train;
-        row->work_flop = FORWARD_AND_BACKWARD * model_flop_per_sample(job.inputs->model) *
-                         train->batch_per_gpu * train->grad_accumulation;
+        note_work(job.inputs, row);
     }
 }
 
@@ -160,6 +169,7 @@ struct study *rows_open(const struct row_reader *reader, struct arena *perm, str
         check->rows[r] = (struct check_row){.suspect = row_suspect(reader, r),
                                             .measured_s = row_measured_s(reader, r),
                                             .size_B = x_of(reader, r),
+                                            .moved_error = NAN,
                                             .equals_error = NAN};
         order[r] = r;
     }

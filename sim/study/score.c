@@ -15,6 +15,22 @@ static const struct {
     {"< 64 kB", 64e3}, {"64 kB - 8 MB", 8e6}, {"8 - 64 MB", 64e6}, {"> 64 MB", INFINITY}};
 enum { N_BANDS = sizeof band_rows / sizeof band_rows[0] };
 
+static void score_moved(const struct check *check, const int *rows, int n,
+                        struct check_score *score, struct arena scratch)
+{
+    double *moved = arena_new(&scratch, double, n);
+    double *own = arena_new(&scratch, double, n);
+    for (int i = 0; i < n; i++) {
+        const struct check_row *row = &check->rows[rows[i]];
+        if (isnan(row->moved_error)) continue;
+        own[score->n_moved] = fabs(row->error);
+        moved[score->n_moved++] = fabs(row->moved_error);
+    }
+    if (score->n_moved == 0) return;
+    score->moved_median_abs = stats_median(moved, score->n_moved, scratch);
+    score->own_median_abs_moved = stats_median(own, score->n_moved, scratch);
+}
+
 struct check_score score_rows(const struct check *check, const int *rows, int n,
                               struct arena scratch)
 {
@@ -37,6 +53,7 @@ struct check_score score_rows(const struct check *check, const int *rows, int n,
     score.median_abs = stats_median(size, n, scratch);
     score.bias = stats_median(signed_error, n, scratch);
     score.baseline_median_abs = stats_median(baseline, n, scratch);
+    score_moved(check, rows, n, &score, scratch);
     return score;
 }
 
@@ -115,6 +132,10 @@ static void score_groups_once(struct check *check, struct arena scratch)
     for (int g = 0; g < n; g++) {
         own[g] = check->groups.scores[g].median_abs;
         baseline[g] = check->groups.scores[g].baseline_median_abs;
+        if (check->groups.scores[g].n_moved == 0) continue;
+        check->n_groups_moved++;
+        check->n_groups_better +=
+            check->groups.scores[g].own_median_abs_moved < check->groups.scores[g].moved_median_abs;
     }
     check->median_of_groups = stats_median(own, n, scratch);
     check->baseline_median_of_groups = stats_median(baseline, n, scratch);

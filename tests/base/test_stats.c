@@ -52,6 +52,18 @@ static void the_largest_of_more_is_larger(void **state)
     assert_close(stats_expected_max(100), 2.50759, 0.01);
 }
 
+/* Ranks 1 2 3 4 against 1 3 2 4: 1 - 6 (1 + 1) / (4 * 15) = 0.8. */
+static void ranks_correlate_whatever_the_distances(void **state)
+{
+    struct arena scratch = *(struct arena *)*state;
+    const double x[] = {1, 2, 3, 100};
+    const double y[] = {0.1, 0.3, 0.2, 0.4};
+    const double same[] = {2, 2, 2, 2};
+    assert_close(stats_rank_correlation(x, y, 4, scratch), 0.8, 1e-12);
+    assert_close(stats_rank_correlation(x, x, 4, scratch), 1, 1e-12);
+    assert_true(isnan(stats_rank_correlation(x, same, 4, scratch)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -59,6 +71,7 @@ int main(void)
         cmocka_unit_test(percentiles_are_linear_between_neighbours),
         cmocka_unit_test(the_sample_is_left_as_it_was),
         cmocka_unit_test(mean_and_spread),
+        cmocka_unit_test(ranks_correlate_whatever_the_distances),
         cmocka_unit_test(the_largest_of_more_is_larger),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

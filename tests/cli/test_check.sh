@@ -8,11 +8,12 @@ test_that "a table is scored" prints "39 rows: 30 covered, 2 suspect and left ou
 test_that "what is not covered has its reason" grep -q "gpu_key mi300x: no profile *3" "$work/out"
 test_that "--json prints JSON" prints_json check --table $colls --json
 for name in rows covered uncovered overall groups id n median_abs_err mean_abs_err max_abs_err bias \
-    within_10 within_25 suspect bands replicates; do
+    within_10 within_25 suspect bands replicates moved_median_abs_err groups_better_than_moved; do
     test_that "JSON has $name" grep -q "\"$name\":" "$work/out"
 done
 test_that "the same bytes twice" same_twice check --table $colls --json
 test_that "training is scored" prints_json check --table $train --json
+test_that "with scaling" grep -q '"median_rank_correlation":' "$work/out"
 test_that "with sources for groups" grep -q '"id": "Oneflow-Inc/DLPerf report v1"' "$work/out"
 test_that "fluid scores as well" prints "30 covered" check --table $colls --fidelity fluid
 
@@ -22,6 +23,18 @@ test_that "all of them" [ "$(wc -l <"$work/rows.csv")" -eq 40 ]
 cut -d, -f1-3 "$work/rows.csv" >"$work/left"
 test_that "in their order" sh -c "cut -d, -f1-3 $colls | cmp -s - '$work/left'"
 test_that "the report is Markdown" grep -q '^| all | 30 |' "$work/report.md"
+
+cat >"$work/free.json" <<'EOF'
+{"constants": [{"profile": "dgx-a100", "pointer": "/scaleup_efficiency", "lower": 0.5, "upper": 1}]}
+EOF
+test_that "a fit is scored on both halves" prints "b after" check --table $colls --fit-on a --free "$work/free.json" --write "$work/fitted"
+test_that "its profiles are written" grep -q '"scaleup_efficiency": 0' "$work/fitted/hardware/dgx-a100.json"
+test_that "a fit is JSON" prints_json check --table $colls --fit-on 3 --free "$work/free.json" --json
+test_that "with its constants" grep -q '"name": "dgx-a100 /scaleup_efficiency"' "$work/out"
+test_that "a part that is none is a usage error" fails 64 "--fit-on wants" check --table $colls --fit-on c
+test_that "--write wants one fit" fails 64 "--write wants" check --table $colls --fit-on 3 --write "$work/x"
+test_that "--free goes with --fit-on" fails 64 "go with --fit-on" check --table $colls --free "$work/free.json"
+test_that "a missing file of constants is an input error" fails 1 "none.json" check --table $colls --fit-on a --free none.json
 
 sed 's/$/\r/' $colls >"$work/crlf.csv"
 test_that "CRLF is fine" prints "30 covered" check --table "$work/crlf.csv"
