@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "workload/cnn.h"
+#include "workload/detection.h"
 #include "workload/sequence.h"
 #include "workload/speech.h"
 #include "workload/transformer.h"
@@ -185,6 +186,9 @@ const struct model_kind model_kinds[] = {
     {"transformer-xl-base", sequence_transformer_xl, {16, 512, 8, 2048, 1}, 191950298, 0.0, 192, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_base.yaml")},
     {"transformer-xl-large", sequence_transformer_xl, {18, 1024, 16, 4096, 4}, 285167482, 0.0, 384, 4096, NVIDIA_DLE("PyTorch/LanguageModeling/Transformer-XL, wt103_large.yaml")},
     {"transformer-big", sequence_translator, {6, 1024, 16, 4096, 33708, 29}, 210874368, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Translation/Transformer, WMT14 English-German")},
+    {"ssd300-r50", detection_ssd300, {0}, 22894902, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Detection/SSD")},
+    {"ssd320-r50-fpn", detection_ssd_fpn, {0}, 33432186, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Detection/SSD")},
+    {"maskrcnn-r50-fpn", detection_mask_rcnn, {0}, 44178993, 0.0, 0, 0, "torchvision, maskrcnn_resnet50_fpn: 44401393 less frozen stem and first stage, 222400"},
     {"jasper", speech_jasper, {0}, 333000000, 0.0, 0, 0, "Li et al., Jasper, 2019, table 5 (10x5 dense residual)"},
     {"quartznet", speech_quartznet, {0}, 18900000, 0.0, 0, 0, "Kriman et al., QuartzNet, 2020, table 1 (15x5)"},
     {"fastpitch", speech_fastpitch, {0}, 46266339, 0.0, 0, 0, NVIDIA_DLE("PyTorch/SpeechSynthesis/FastPitch 1.1")},

@@ -12,12 +12,21 @@ struct block {
     const struct resnet *net;
 };
 
-static struct shape conv_norm(struct builder *b, const char *block, int i, struct shape in,
+static void norm(struct builder *b, const struct resnet *net, const char *name, struct shape s)
+{
+    if (net->fixed_norm) {
+        brick_scale(b, name, s);
+    } else {
+        brick_norm(b, name, s);
+    }
+}
+
+static struct shape conv_norm(struct builder *b, const struct block *block, int i, struct shape in,
                               int channels, struct window k)
 {
-    const char *name = arena_text(b->perm, "%s.conv%d", block, i);
+    const char *name = arena_text(b->perm, "%s.conv%d", block->name, i);
     struct shape out = brick_conv(b, name, in, channels, k);
-    brick_norm(b, arena_text(b->perm, "%s.bn%d", block, i), out);
+    norm(b, block->net, arena_text(b->perm, "%s.bn%d", block->name, i), out);
     return out;
 }
 
@@ -25,7 +34,7 @@ static void shortcut(struct builder *b, const struct block *block, struct shape 
 {
     const char *name = arena_text(b->perm, "%s.downsample.0", block->name);
     struct shape out = brick_conv(b, name, in, channels, window_square(1, block->stride, 0));
-    brick_norm(b, arena_text(b->perm, "%s.downsample.1", block->name), out);
+    norm(b, block->net, arena_text(b->perm, "%s.downsample.1", block->name), out);
 }
 
 void squeeze_excite(struct builder *b, const char *name, struct shape s, int squeezed)
@@ -47,19 +56,19 @@ static struct shape bottleneck(struct builder *b, const struct block *block, str
     int inner = net->groups > 1 ? 4 * net->groups * block->width / 64 : block->width;
     struct window middle = window_square(3, block->stride / stride_first, 1);
     if (block->dilation > 1) middle = window_dilated(middle, block->dilation);
-    struct shape at = conv_norm(b, block->name, 1, in, inner, window_square(1, stride_first, 0));
+    struct shape at = conv_norm(b, block, 1, in, inner, window_square(1, stride_first, 0));
     brick_act(b, arena_text(b->perm, "%s.relu1", block->name), at);
-    at = conv_norm(b, block->name, 2, at, inner, window_grouped(middle, net->groups));
+    at = conv_norm(b, block, 2, at, inner, window_grouped(middle, net->groups));
     brick_act(b, arena_text(b->perm, "%s.relu2", block->name), at);
-    return conv_norm(b, block->name, 3, at, 4 * block->width, window_square(1, 1, 0));
+    return conv_norm(b, block, 3, at, 4 * block->width, window_square(1, 1, 0));
 }
 
 static struct shape basic(struct builder *b, const struct block *block, struct shape in)
 {
     struct window first = window_square(3, block->stride, 1);
-    struct shape at = conv_norm(b, block->name, 1, in, block->width, first);
+    struct shape at = conv_norm(b, block, 1, in, block->width, first);
     brick_act(b, arena_text(b->perm, "%s.relu1", block->name), at);
-    return conv_norm(b, block->name, 2, at, block->width, window_square(3, 1, 1));
+    return conv_norm(b, block, 2, at, block->width, window_square(3, 1, 1));
 }
 
 static struct shape residual(struct builder *b, const struct block *block, struct shape in)
@@ -80,7 +89,7 @@ struct shape resnet_stem(struct builder *b, const struct resnet *net, struct sha
     const char *prefix = net->prefix;
     const char *name = arena_text(b->perm, "%sconv1", prefix);
     struct shape at = brick_conv(b, name, image, 64, window_square(7, 2, 3));
-    brick_norm(b, arena_text(b->perm, "%sbn1", prefix), at);
+    norm(b, net, arena_text(b->perm, "%sbn1", prefix), at);
     brick_act(b, arena_text(b->perm, "%srelu", prefix), at);
     return brick_pool(b, arena_text(b->perm, "%smaxpool", prefix), at, window_square(3, 2, 1),
                       true);
