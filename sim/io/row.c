@@ -62,22 +62,46 @@ static double gpus_of_nodes(const struct row_reader *reader, int row)
     return row_number(reader, row, "gpus_per_node") * row_number(reader, row, "nodes");
 }
 
+/* replica_gpus — GPUs that share one replica of the model. */
+static double replica_gpus(const struct row_reader *reader, int row)
+{
+    double product = 1;
+    static const char *const columns[] = {"tp", "pp", "cp"};
+    for (int i = 0; i < 3; i++) product *= fmax(row_number(reader, row, columns[i]), 1);
+    return product;
+}
+
+static double replicas(const struct row_reader *reader, int row)
+{
+    return row_number(reader, row, "gpus") / replica_gpus(reader, row);
+}
+
+/* micro_batch — as stated, else 1 where a replica spans several GPUs: a model that needs them leaves
+ * little room; 0 = not told. */
+static double micro_batch(const struct row_reader *reader, int row)
+{
+    double stated = row_number(reader, row, "micro_batch");
+    if (stated > 0) return stated;
+    bool spans = replica_gpus(reader, row) > 1 && row_number(reader, row, "grad_accum") <= 0;
+    return spans && row_number(reader, row, "global_batch") >= replicas(reader, row) ? 1 : 0;
+}
+
 /* accumulation — as stated, else what the batches say, else 1. */
 static double accumulation(const struct row_reader *reader, int row)
 {
     double stated = row_number(reader, row, "grad_accum");
     if (stated > 0) return stated;
-    double at_once = row_number(reader, row, "micro_batch") * row_number(reader, row, "gpus");
+    double at_once = micro_batch(reader, row) * replicas(reader, row);
     double global = row_number(reader, row, "global_batch");
     return at_once > 0 && global > at_once ? nearbyint(global / at_once) : 1;
 }
 
 static double samples(const struct row_reader *reader, int row)
 {
-    double micro = row_number(reader, row, "micro_batch");
-    double gpus = row_number(reader, row, "gpus");
-    if (micro > 0 || gpus <= 0) return micro;
-    return row_number(reader, row, "global_batch") / (gpus * accumulation(reader, row));
+    double micro = micro_batch(reader, row);
+    double n = replicas(reader, row);
+    if (micro > 0 || n <= 0) return micro;
+    return row_number(reader, row, "global_batch") / (n * accumulation(reader, row));
 }
 
 /* A rate per GPU of at least 100 Gb/s is a card for each GPU. Less is a card shared by several: then
@@ -440,7 +464,7 @@ double row_measured_s(const struct row_reader *reader, int row)
     double time_s = row_number(reader, row, "iter_time_s");
     if (time_s > 0) return time_s;
     double rate = samples_per_s(reader, row);
-    double batch = row_number(reader, row, "gpus") * samples(reader, row);
+    double batch = replicas(reader, row) * samples(reader, row);
     return rate > 0 ? batch * accumulation(reader, row) / rate : 0;
 }
 
