@@ -248,9 +248,12 @@ void brick_attention(struct builder *b, const char *name, const struct attention
 {
     double square = a->heads * a->queries * a->keys;
     double head_width = (double)a->width / a->heads;
-    attention_product(
-        b, arena_text(b->perm, "%s.scores", name),
-        (struct layer){.m = a->queries, .n = a->keys, .k = head_width, .n_products = a->heads});
+    attention_product(b, arena_text(b->perm, "%s.scores", name),
+                      (struct layer){.m = a->queries,
+                                     .n = a->keys,
+                                     .k = head_width,
+                                     .n_products = a->heads,
+                                     .kept_elements = (a->queries + 2.0 * a->keys) * a->width});
     /* scale, mask, softmax, dropout; kept: softmax's output, the mask and dropout's output */
     pass_layer(b, arena_text(b->perm, "%s.softmax", name),
                &(struct pass){LAYER_ELEMENTWISE, 8.0 * square, 4.0 * square, 4.0 * square,
@@ -258,6 +261,24 @@ void brick_attention(struct builder *b, const char *name, const struct attention
     attention_product(
         b, arena_text(b->perm, "%s.context", name),
         (struct layer){.m = a->queries, .n = head_width, .k = a->keys, .n_products = a->heads});
+}
+
+void brick_fused_attention(struct builder *b, const char *name, const struct attention *a)
+{
+    double pairs = a->queries * a->keys;
+    builder_layer(b, (struct layer){.name = name,
+                                    .kind = LAYER_ATTENTION,
+                                    .m = a->queries,
+                                    .n = a->keys,
+                                    .k = (double)a->width / a->heads,
+                                    .n_products = 2.0 * a->heads, /* scores and context */
+                                    .flop = 4.0 * pairs * a->width,
+                                    .read_elements = (a->queries + 2.0 * a->keys) * a->width,
+                                    .written_elements = a->queries * a->width,
+                                    .kept_elements = 2.0 * (a->queries + a->keys) * a->width,
+                                    .recomputed_flop = 2.0 * pairs * a->width,
+                                    .n_kernels = 1,
+                                    .fused = true});
 }
 
 void brick_look_up(struct builder *b, const char *name, double rows, int n_rows, int width)

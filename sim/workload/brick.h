@@ -82,6 +82,10 @@ struct attention {
 };
 void brick_attention(struct builder *b, const char *name, const struct attention *a);
 
+/* brick_fused_attention — the same in one kernel that keeps no square and computes the scores once
+ * more in backward. Source: Dao et al., FlashAttention, 2022, algorithms 1 and 4. */
+void brick_fused_attention(struct builder *b, const char *name, const struct attention *a);
+
 /* brick_look_up — rows of a table of n_rows x width. */
 void brick_look_up(struct builder *b, const char *name, double rows, int n_rows, int width);
 

@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "workload/cnn.h"
 #include "workload/detection.h"
+#include "workload/diffusion.h"
 #include "workload/sequence.h"
 #include "workload/speech.h"
 #include "workload/transformer.h"
@@ -18,6 +19,7 @@
 #define TORCHVISION      "torchvision, models/resnet.py and table of pre-trained weights"
 #define TIMM             "huggingface/pytorch-image-models, results/benchmark-infer-*.csv"
 #define NVIDIA_DLE(path) "NVIDIA/DeepLearningExamples, " path
+#define STABLE_2         "stabilityai/stable-diffusion-2-base, unet; parameters as HuggingFace diffusers"
 #define HE_2016          "He et al., Deep residual learning for image recognition, 2016, table 1"
 #define BERT             "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
 #define GPT2             "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
@@ -189,6 +191,9 @@ const struct model_kind model_kinds[] = {
     {"ssd300-r50", detection_ssd300, {0}, 22894902, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Detection/SSD")},
     {"ssd320-r50-fpn", detection_ssd_fpn, {0}, 33432186, 0.0, 0, 0, NVIDIA_DLE("TensorFlow/Detection/SSD")},
     {"maskrcnn-r50-fpn", detection_mask_rcnn, {0}, 44178993, 0.0, 0, 0, "torchvision, maskrcnn_resnet50_fpn: 44401393 less frozen stem and first stage, 222400"},
+    {"stable-diffusion-2-base", diffusion_stable_2, {512, 1}, 865910724, 0.0, 0, 0, STABLE_2},
+    {"stable-diffusion-2-base-latents-256", diffusion_stable_2, {256, 0}, 865910724, 0.0, 0, 0, STABLE_2},
+    {"stable-diffusion-2-base-latents-512", diffusion_stable_2, {512, 0}, 865910724, 0.0, 0, 0, STABLE_2},
     {"jasper", speech_jasper, {0}, 333000000, 0.0, 0, 0, "Li et al., Jasper, 2019, table 5 (10x5 dense residual)"},
     {"quartznet", speech_quartznet, {0}, 18900000, 0.0, 0, 0, "Kriman et al., QuartzNet, 2020, table 1 (15x5)"},
     {"fastpitch", speech_fastpitch, {0}, 46266339, 0.0, 0, 0, NVIDIA_DLE("PyTorch/SpeechSynthesis/FastPitch 1.1")},
