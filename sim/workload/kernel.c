@@ -44,6 +44,8 @@ static double matrix_flops(const struct gpu *gpu, enum layer_kind kind, enum dty
         const struct framework *framework = &gpu->framework;
         if (gpu->conv_frac[dtype] > 0.0) frac = gpu->conv_frac[dtype];
         frac *= 1.0 - (is_half(dtype) ? framework->half_lost_frac : framework->conv_lost_frac);
+    } else if (dtype != DTYPE_FP32 && gpu->sustained_frac > 0.0) {
+        frac *= gpu->sustained_frac;
     }
     double flops = gpu->peak_flops[dtype] * frac;
     must(flops > 0.0);
@@ -140,11 +142,16 @@ static bool is_frozen(const struct layer *l)
     return l->frozen_elements > 0.0 && l->n_tensors == 0;
 }
 
-/* left_of — what the framework's fusion leaves of the traffic of layers that are no products. */
-static double left_of(const struct gpu *gpu, enum layer_kind kind)
+/* element_B — bytes that a layer without products moves per element, under the framework. */
+static double element_B(const struct gpu *gpu, const struct model *model, enum layer_kind kind,
+                        enum dtype dtype)
 {
-    bool fusible = !layer_is_matrix(kind) && kind != LAYER_EMBEDDING;
-    return fusible ? 1.0 - gpu->framework.saved_frac : 1.0;
+    const struct framework *framework = &gpu->framework;
+    if (layer_is_matrix(kind) || kind == LAYER_EMBEDDING) return dtype_B(dtype);
+    bool text = model->tokens_per_sample > 1.0;
+    bool wide = text && framework->wide_text;
+    double saved = text ? framework->saved_text_frac : framework->saved_frac;
+    return dtype_B(wide ? DTYPE_FP32 : dtype) * (1.0 - saved);
 }
 
 /* Forward reads the parameters once, whatever the batch; a look-up reads only the rows that its
@@ -161,7 +168,7 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
     double moved = batch * (l->read_elements + l->written_elements) + weights;
     struct work work = {.kind = l->kind,
                         .flop = batch * l->flop,
-                        .bytes = moved * dtype_B(dtype) * left_of(gpu, l->kind),
+                        .bytes = moved * element_B(gpu, model, l->kind, dtype),
                         .n_kernels = l->n_kernels,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);
@@ -215,7 +222,7 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
     double moved = batch * (read + written) + (matrix ? n_products * weights : weights);
     struct work work = {.kind = l->kind,
                         .flop = batch * (n_products * l->flop + l->recomputed_flop),
-                        .bytes = moved * dtype_B(dtype) * left_of(gpu, l->kind),
+                        .bytes = moved * element_B(gpu, model, l->kind, dtype),
                         .n_kernels = n_products * l->n_kernels,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);

@@ -43,6 +43,9 @@ struct framework {
     double issue_s;         /* host time to issue one kernel */
     double saved_frac;      /* share of the memory traffic of layers that are no products that its
                                fused kernels save; < 0: that much more than the layers say */
+    double saved_text_frac; /* the same in models of sequences, whose kernels are its own instead of
+                               a vendor library's */
+    bool wide_text;         /* in those models such layers move 32 bits where products have 16 */
     double conv_lost_frac;  /* share of a GPU's convolution rate that its kernels and layout lose */
     double half_lost_frac;  /* the same for convolutions in 16 bits */
     double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
@@ -54,9 +57,12 @@ struct gpu {
     double peak_flops[N_DTYPES];  /* dense matrix peak; 0 = does not have it */
     double matrix_frac[N_DTYPES]; /* reachable share of the peak for a large op, (0, 1] */
     double conv_frac[N_DTYPES];   /* the same for convolutions; 0 = as matrix_frac */
-    double tile_edge;             /* rows and columns of a product computed in vain */
-    double product_floor_s;       /* shortest matrix product; at least kernel_floor_s counts */
-    double vector_flops;          /* fp32 non-matrix peak */
+    double
+        sustained_frac; /* share of matrix_frac that products on matrix units hold through a step,
+                              where power limits the clock; 0 = all */
+    double tile_edge;   /* rows and columns of a product computed in vain */
+    double product_floor_s; /* shortest matrix product; at least kernel_floor_s counts */
+    double vector_flops;    /* fp32 non-matrix peak */
     double half_flop; /* of products of unknown shape: FLOP that reaches half of matrix_frac */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;

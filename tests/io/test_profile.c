@@ -259,7 +259,7 @@ static void zero_means_no_limit_in_a_choice(void **state)
 static void changes_reach_the_choices_they_name(void **state)
 {
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag, NULL};
     struct library_profile profile;
     const char *text =
         "{\"it\": {\"base\": {\"channels\": 2, \"choices\": ["
@@ -285,7 +285,7 @@ static void changes_reach_the_choices_they_name(void **state)
 static void a_change_of_nothing_is_an_error(void **state)
 {
     struct diag diag = {.perm = *state};
-    struct profile_reader reader = {"scenarios", NULL, *state, &diag};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag, NULL};
     struct library_profile profile;
     const char *text =
         "{\"it\": {\"base\": \"nccl-2.18\", \"changes\": [{\"algorithm\": \"direct\","
