@@ -8,7 +8,7 @@
 #include "base/diag.h"
 #include "base/units.h"
 
-enum { TABLE_MAX_B = 256 << 20 };
+enum { TABLE_MAX_B = 1 << 30 };
 
 struct table {
     const char *file;

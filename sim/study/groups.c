@@ -1,7 +1,10 @@
 #include "study/groups.h"
 
-#include <stdlib.h>
+#include "base/must.h"
+
 #include <string.h>
+
+enum { MAX_CLASSES = 8 };
 
 static int compare_classes(const struct row_reader *reader, int a, int b)
 {
@@ -16,42 +19,39 @@ bool groups_same_class(const struct row_reader *reader, int a, int b)
     return compare_classes(reader, a, b) == 0;
 }
 
-static int compare_groups(const struct row_reader *reader, int a, int b)
+/* rank_groups — class columns, then the group's own. */
+static struct ranks rank_groups(const struct row_reader *reader, struct arena *perm)
 {
-    const char *group = reader->form->group;
-    int order = compare_classes(reader, a, b);
-    return order != 0 ? order : strcmp(row_cell(reader, a, group), row_cell(reader, b, group));
-}
-
-static int compare_rows(const void *left, const void *right, void *context)
-{
-    const struct check *check = context;
-    int a = *(const int *)left;
-    int b = *(const int *)right;
-    int order = compare_groups(check->reader, a, b);
-    return order != 0 ? order : (a > b) - (a < b);
+    const char *columns[MAX_CLASSES + 2] = {NULL};
+    int n = 0;
+    for (; reader->form->classes[n]; n++) columns[n] = reader->form->classes[n];
+    must(n <= MAX_CLASSES);
+    columns[n] = reader->form->group;
+    return ranks_of(reader, columns, perm);
 }
 
 struct groups *groups_deal(const struct study *study, int n_parts)
 {
     const struct check *check = study->check;
-    const struct row_reader *reader = check->reader;
+    struct ranks ranks = rank_groups(check->reader, study->perm);
     struct groups *groups = arena_new(study->perm, struct groups, 1);
-    groups->group_of = arena_new(study->perm, int, check->n_rows);
-    groups->part_of = arena_new(study->perm, int, check->n_rows);
-    int *rows = arena_new(study->perm, int, check->n_rows);
-    int n = 0;
-    int turn = 0; /* of the last group in its class */
+    *groups = (struct groups){ranks.of, arena_new(study->perm, int, ranks.n), ranks.n};
+    int *row_of = arena_new(study->perm, int, ranks.n); /* one that is not suspect, or -1 */
+    for (int g = 0; g < ranks.n; g++) row_of[g] = -1;
     for (int r = 0; r < check->n_rows; r++) {
-        groups->group_of[r] = -1;
-        if (!check->rows[r].suspect) rows[n++] = r;
+        if (check->rows[r].suspect) {
+            groups->group_of[r] = -1;
+        } else {
+            row_of[groups->group_of[r]] = r;
+        }
     }
-    qsort_r(rows, (size_t)n, sizeof *rows, compare_rows, study->check);
-    for (int i = 0; i < n; i++) {
-        if (i == 0 || compare_classes(reader, rows[i - 1], rows[i]) != 0) turn = -1;
-        if (turn < 0 || compare_groups(reader, rows[i - 1], rows[i]) != 0)
-            groups->part_of[groups->n++] = ++turn % n_parts;
-        groups->group_of[rows[i]] = groups->n - 1;
+    int last = -1; /* row of the group before */
+    int turn = 0;  /* of the group in its class */
+    for (int g = 0; g < ranks.n; g++) {
+        if (row_of[g] < 0) continue;
+        turn = last >= 0 && groups_same_class(check->reader, last, row_of[g]) ? turn + 1 : 0;
+        groups->part_of[g] = turn % n_parts;
+        last = row_of[g];
     }
     return groups;
 }

@@ -9,7 +9,7 @@
 
 struct groups {
     int *group_of; /* [n_rows] -1: a suspect row */
-    int *part_of;  /* [n] 0 = a, 1 = b ... */
+    int *part_of;  /* [n] 0 = a, 1 = b ... (of one with suspect rows only: 0) */
     int n;
 };
 

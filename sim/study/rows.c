@@ -16,13 +16,13 @@ static double x_of(const struct row_reader *reader, int row)
 
 static int compare_places(const void *left, const void *right, void *context)
 {
-    const struct check *check = context;
+    const struct study *study = context;
     int a = *(const int *)left;
     int b = *(const int *)right;
-    int order = row_compare(check->reader, a, b);
+    int order = study->keys.of[a] - study->keys.of[b];
     if (order != 0) return order;
-    double size_a = check->rows[a].size_B;
-    double size_b = check->rows[b].size_B;
+    double size_a = study->check->rows[a].size_B;
+    double size_b = study->check->rows[b].size_B;
     if (size_a < size_b || size_a > size_b) return size_a < size_b ? -1 : 1;
     return a < b ? -1 : a > b;
 }
@@ -32,7 +32,7 @@ static void find_stretches(struct study *study)
     const struct check *check = study->check;
     study->stretches = arena_new(study->perm, struct stretch, check->n_rows);
     for (int i = 0; i < check->n_rows; i++) {
-        bool new = i == 0 || row_compare(check->reader, study->order[i - 1], study->order[i]) != 0;
+        bool new = i == 0 || study->keys.of[study->order[i - 1]] != study->keys.of[study->order[i]];
         if (new) study->stretches[study->n_stretches++].from = i;
         study->stretches[study->n_stretches - 1].to = i + 1;
     }
@@ -104,16 +104,19 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
     struct arena scratch = *study->work;
     bool collective = reader->form->collective;
     struct row_job job = row_map(reader, study->order[stretch.from], &scratch);
+    struct check_row last = {.suspect = true};
     if (job.reason) job.reason = arena_text(study->perm, "%s", job.reason);
     for (int i = stretch.from; i < stretch.to; i++) {
         struct check_row *row = &check->rows[study->order[i]];
         if (row->suspect) continue;
         row->reason = refusal(study, &job, row, scratch);
         if (row->reason) continue;
-        row->predicted_s = predict_s(&job, row->size_B, collective, scratch);
+        bool again = row_is_covered(&last) && !(row->size_B > last.size_B);
+        row->predicted_s =
+            again ? last.predicted_s : predict_s(&job, row->size_B, collective, scratch);
         row->error = row->predicted_s / row->measured_s - 1;
-        if (collective) continue;
-        note_work(job.inputs, row);
+        if (!collective) note_work(job.inputs, row);
+        last = *row;
     }
 }
 
@@ -122,11 +125,17 @@ bool rows_predict_again(const struct study *study, const struct row_reader *read
 {
     struct arena scratch = *study->work;
     struct row_job job = row_map(reader, study->order[stretch.from], &scratch);
+    int last = -1; /* predicted; equal sizes follow each other */
     for (int i = stretch.from; i < stretch.to && !job.reason; i++) {
         const struct check_row *row = &study->check->rows[study->order[i]];
-        if (row_is_covered(row))
+        if (!row_is_covered(row)) continue;
+        if (last < 0 || row->size_B > study->check->rows[study->order[last]].size_B) {
             predicted_s[i - stretch.from] =
                 predict_s(&job, row->size_B, reader->form->collective, scratch);
+        } else {
+            predicted_s[i - stretch.from] = predicted_s[last - stretch.from];
+        }
+        last = i;
     }
     return !job.reason;
 }
@@ -149,7 +158,7 @@ void rows_for_equal(const struct study *study, bool same_size, stretch_function 
     int from = 0;
     for (int i = 1; i <= check->n_rows; i++) {
         bool same = i < check->n_rows &&
-                    row_compare(check->reader, study->order[from], study->order[i]) == 0;
+                    study->keys.of[study->order[from]] == study->keys.of[study->order[i]];
         if (same && same_size)
             same = !(check->rows[study->order[i]].size_B > check->rows[study->order[from]].size_B);
         if (same) continue;
@@ -164,18 +173,21 @@ struct study *rows_open(const struct row_reader *reader, struct arena *perm, str
     int n = reader->table->n_rows;
     *check =
         (struct check){.reader = reader, .rows = arena_new(perm, struct check_row, n), .n_rows = n};
-    int *order = arena_new(perm, int, n);
+    struct study *study = arena_new(perm, struct study, 1);
+    *study = (struct study){.check = check,
+                            .keys = ranks_of(reader, reader->form->keys, perm),
+                            .order = arena_new(perm, int, n),
+                            .perm = perm,
+                            .work = work};
     for (int r = 0; r < n; r++) {
         check->rows[r] = (struct check_row){.suspect = row_suspect(reader, r),
                                             .measured_s = row_measured_s(reader, r),
                                             .size_B = x_of(reader, r),
                                             .moved_error = NAN,
                                             .equals_error = NAN};
-        order[r] = r;
+        study->order[r] = r;
     }
-    qsort_r(order, (size_t)n, sizeof *order, compare_places, check);
-    struct study *study = arena_new(perm, struct study, 1);
-    *study = (struct study){check, order, NULL, 0, perm, work};
+    qsort_r(study->order, (size_t)n, sizeof *study->order, compare_places, study);
     find_stretches(study);
     return study;
 }

@@ -4,6 +4,7 @@
 #define STUDY_ROWS_H
 
 #include "study/check.h"
+#include "study/ranks.h"
 
 /* rows order[from .. to - 1] */
 struct stretch {
@@ -13,6 +14,7 @@ struct stretch {
 /* what the steps of a check share; what is taken from `work` is released at the end */
 struct study {
     struct check *check;
+    struct ranks keys;         /* rows of equal keys have equal numbers */
     int *order;                /* [n_rows] by keys, then size, then place in the table */
     struct stretch *stretches; /* of equal keys */
     int n_stretches;

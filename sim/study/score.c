@@ -3,7 +3,6 @@
 #include "base/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double NEAR_FRAC = 0.10, FAR_FRAC = 0.25;
@@ -57,46 +56,37 @@ struct check_score score_rows(const struct check *check, const int *rows, int n,
     return score;
 }
 
-struct named {
-    const char *name;
-    int row;
-};
-
-static int compare_named(const void *left, const void *right)
+/* lists — the covered rows, those of equal rank together and in their order; from[rank] .. from[rank + 1]
+ * are where those of a rank stand. */
+static int *lists(const struct check *check, const struct ranks *ranks, int *from,
+                  struct arena *perm)
 {
-    const struct named *a = left;
-    const struct named *b = right;
-    int order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
-}
-
-/* the covered rows in order of a column; returns their number */
-static int list_named(const struct check *check, const char *column, struct named *named)
-{
-    int n = 0;
+    int *rows = arena_new(perm, int, check->n_covered);
     for (int r = 0; r < check->n_rows; r++) {
-        if (row_is_covered(&check->rows[r]))
-            named[n++] = (struct named){row_cell(check->reader, r, column), r};
+        if (row_is_covered(&check->rows[r])) from[ranks->of[r] + 1]++;
     }
-    qsort(named, (size_t)n, sizeof *named, compare_named);
-    return n;
+    for (int g = 0; g < ranks->n; g++) from[g + 1] += from[g];
+    int *at = arena_new(perm, int, ranks->n);
+    memcpy(at, from, (size_t)ranks->n * sizeof *at);
+    for (int r = 0; r < check->n_rows; r++) {
+        if (row_is_covered(&check->rows[r])) rows[at[ranks->of[r]]++] = r;
+    }
+    return rows;
 }
 
 static struct check_scores score_by(const struct study *study, const char *column)
 {
     const struct check *check = study->check;
     struct arena scratch = *study->work;
-    struct named *named = arena_new(&scratch, struct named, check->n_covered);
-    int *rows = arena_new(&scratch, int, check->n_covered);
-    int n = list_named(check, column, named);
-    int n_groups = 0;
-    for (int i = 0; i < n; i++) n_groups += i == 0 || strcmp(named[i].name, named[i - 1].name) != 0;
-    struct check_scores scores = {column, arena_new(study->perm, struct check_score, n_groups), 0};
-    for (int from = 0, to; from < n; from = to) {
-        for (to = from; to < n && !strcmp(named[to].name, named[from].name); to++)
-            rows[to - from] = named[to].row;
-        scores.scores[scores.n] = score_rows(check, rows, to - from, scratch);
-        scores.scores[scores.n++].id = named[from].name;
+    struct ranks ranks = ranks_of(check->reader, (const char *const[]){column, NULL}, &scratch);
+    int *from = arena_new(&scratch, int, ranks.n + 1);
+    const int *rows = lists(check, &ranks, from, &scratch);
+    struct check_scores scores = {column, arena_new(study->perm, struct check_score, ranks.n), 0};
+    for (int g = 0; g < ranks.n; g++) {
+        if (from[g] == from[g + 1]) continue;
+        struct check_score *score = &scores.scores[scores.n++];
+        *score = score_rows(check, rows + from[g], from[g + 1] - from[g], scratch);
+        score->id = row_cell(check->reader, rows[from[g]], column);
     }
     return scores;
 }
