@@ -470,13 +470,17 @@ double row_measured_s(const struct row_reader *reader, int row)
 
 /* --- a row becomes a scenario -------------------------------------------------------------------- */
 
+struct members {
+    const struct json_node *node[MAX_MEMBERS];
+    int n;
+};
+
 struct mapper {
     const struct row_reader *reader;
     int row;
     struct arena *perm;
-    const struct json_node *members[MAX_MEMBERS]; /* of the scenario, in order of rules */
-    int n_members;
-    char *text; /* the scenario as JSON */
+    struct members members; /* of the scenario, in order of rules */
+    char *text;             /* the scenario as JSON */
     int length, capacity;
     struct row_job job;
 };
@@ -497,6 +501,7 @@ static void add(struct mapper *map, const char *text, size_t n)
         map->text = arena_grow(map->perm, char, map->text, map->length, capacity);
         map->capacity = capacity;
     }
+    must(map->text);
     memcpy(map->text + map->length, text, n);
     map->length += (int)n;
 }
@@ -616,19 +621,21 @@ static void add_value(struct mapper *map, const struct json_node *node)
     }
 }
 
-static void set_members(struct mapper *map, const struct json_node *object)
+/* take — the members of an object, if there is one, behind those that are there. */
+static void take(struct members *members, const struct json_node *object)
 {
     for (int i = 0; object && i < json_size(object); i++) {
-        must(map->n_members < MAX_MEMBERS);
-        map->members[map->n_members++] = json_at(object, i);
+        must(members->n < MAX_MEMBERS);
+        members->node[members->n++] = json_at(object, i);
     }
 }
 
 /* find_member — the last of the first n members that has a key; -1: none. */
-static int find_member(const struct json_node *const *members, int n, const char *key)
+static int find_member(const struct members *members, int n, const char *key)
 {
-    while (--n >= 0 && strcmp(json_key(members[n]), key) != 0) continue;
-    return n;
+    int m = n - 1;
+    while (m >= 0 && strcmp(json_key(members->node[m]), key) != 0) m--;
+    return m;
 }
 
 static const char *asked(const struct json_node *ask, const char *key, const char *otherwise,
@@ -643,7 +650,7 @@ static void use_rule(struct mapper *map, const struct json_node *part, const str
     const struct json_node *reject = json_get(rule, "reject");
     const struct json_node *ask = json_get(rule, "ask");
     if (reject) refuse(map, json_text(json_get(part, "of")), json_text(reject));
-    set_members(map, json_get(rule, "set"));
+    take(&map->members, json_get(rule, "set"));
     const char *kind = asked(ask, "collective", NULL, map->perm);
     if (kind) map->job.kind = (enum coll_kind)find_kind(kind);
     map->job.algorithm = asked(ask, "algorithm", map->job.algorithm, map->perm);
@@ -660,32 +667,40 @@ static void use_part(struct mapper *map, const struct json_node *part)
     }
 }
 
+/* joined — of members that share a key the last; where it is an object, `inner` gets the members of
+ * all objects of that key and true is returned. */
+static bool joined(const struct members *members, const char *key, const struct json_node **last,
+                   struct members *inner)
+{
+    *last = members->node[find_member(members, members->n, key)];
+    if (json_kind(*last) != JSON_OBJECT) return false;
+    for (int m = 0; m < members->n; m++) {
+        const struct json_node *node = members->node[m];
+        if (json_kind(node) == JSON_OBJECT && !strcmp(json_key(node), key)) take(inner, node);
+    }
+    return true;
+}
+
 /* add_last — of members that share keys the last of each, in the order in which the keys came; of
  * objects that share a key the members likewise. */
-static void add_last(struct mapper *map, const struct json_node *const *members, int n_members)
+static void add_last(struct mapper *map, const struct members *members)
 {
-    const struct json_node *inner[MAX_MEMBERS];
-    const char *separator = "{";
-    for (int m = 0; m < n_members; m++) {
-        const char *key = json_key(members[m]);
-        int last = find_member(members, n_members, key), n_inner = 0;
+    const char *separator = "";
+    add_text(map, "{");
+    for (int m = 0; m < members->n; m++) {
+        const char *key = json_key(members->node[m]);
+        const struct json_node *last = NULL;
+        struct members inner = {.n = 0};
         if (find_member(members, m, key) >= 0) continue;
         add_text(map, arena_text(map->perm, "%s\"%s\": ", separator, key));
         separator = ", ";
-        if (json_kind(members[last]) != JSON_OBJECT) {
-            add_value(map, members[last]);
-            continue;
+        if (joined(members, key, &last, &inner)) {
+            add_last(map, &inner);
+        } else {
+            add_value(map, last);
         }
-        for (int o = m; o <= last; o++) {
-            bool joins = json_kind(members[o]) == JSON_OBJECT && !strcmp(json_key(members[o]), key);
-            for (int i = 0; joins && i < json_size(members[o]); i++) {
-                must(n_inner < MAX_MEMBERS);
-                inner[n_inner++] = json_at(members[o], i);
-            }
-        }
-        add_last(map, inner, n_inner);
     }
-    add_text(map, separator[0] == '{' ? "{}" : "}");
+    add_text(map, "}");
 }
 
 /* load — what the loader refuses is a reason too: its first message, without the place. */
@@ -705,10 +720,10 @@ struct row_job row_map(const struct row_reader *reader, int row, struct arena *p
     struct mapper map = {.reader = reader, .row = row, .perm = perm};
     const struct json_node *root = json_root(reader->rules);
     const struct json_node *parts = json_get(root, "parts");
-    set_members(&map, json_get(root, "scenario"));
+    take(&map.members, json_get(root, "scenario"));
     for (int i = 0; i < json_size(parts) && !map.job.reason; i++) use_part(&map, json_at(parts, i));
     if (map.job.reason) return map.job;
-    add_last(&map, map.members, map.n_members);
+    add_last(&map, &map.members);
     if (!map.job.reason) load(&map);
     return map.job;
 }

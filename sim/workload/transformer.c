@@ -258,8 +258,10 @@ static void latent(const struct form *f)
                          .split = SPLIT_COLUMN,
                          .keeps_output = true};
     narrow.h = q_rank;
-    if (q_rank) product(f, &down);
-    if (q_rank) norm(&narrow, "attention.q_norm", f->s);
+    if (q_rank) {
+        product(f, &down);
+        norm(&narrow, "attention.q_norm", f->s);
+    }
     product(f, &up);
     down.name = "attention.kv_down";
     down.out = kv_rank + rope;

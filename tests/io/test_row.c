@@ -169,13 +169,16 @@ static void units_of_throughput_become_samples_by_rule(void **state)
     assert_close(row_map(reader, 1, *state).inputs->model->tokens_per_sample, 192.0, 0.0);
 }
 
-static void only_plain_data_parallel_training_is_covered(void **state)
+static void columns_say_how_ranks_divide_the_model(void **state)
 {
     struct row_job job = map_text(
         TRAINING "x,bert-base,128,v100-sxm2-16,nvlink2-mesh,none,,8,8,1,Megatron,fp16,64,8,1,"
                  "4,1,,,0,,,allreduce,full,1,,\n",
         *state);
-    assert_string_equal(job.reason, "tp 4: not pure data parallel");
+    assert_null(job.reason);
+    assert_string_equal(job.inputs->train.strategy, "parallel");
+    assert_int_equal(job.inputs->train.split.tensor, 4);
+    assert_int_equal(job.inputs->train.split.pipeline, 1);
 }
 
 static void broken_tables_say_where(void **state)
@@ -304,7 +307,7 @@ int main(void)
         cmocka_unit_test(columns_join_in_one_model),
         cmocka_unit_test(what_a_row_does_not_tell_is_a_reason),
         cmocka_unit_test(units_of_throughput_become_samples_by_rule),
-        cmocka_unit_test(only_plain_data_parallel_training_is_covered),
+        cmocka_unit_test(columns_say_how_ranks_divide_the_model),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
         cmocka_unit_test(rules_are_read_with_the_same_care),
