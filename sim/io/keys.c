@@ -75,6 +75,7 @@ static const struct field fabric_fields[] = {
     INT("routers_per_group", struct fabric_keys, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
     INT("global_per_router", struct fabric_keys, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
     INT("groups", struct fabric_keys, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
+    INT("chassis", struct fabric_keys, spec.n_chassis, 0, 4096, "0", "cascade: rows of routers in a group; 0 = one where routers_per_group is given, else 6 of 16"),
     TEXT("dimensions", struct fabric_keys, dimensions, "", "torus, mesh, hyperx, full-mesh: switches along each dimension, \"8x8x4\"; chosen to fit when not given"),
     REAL("link_bandwidth", DIM_RATE, struct fabric_keys, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
     REAL("global_bandwidth", DIM_RATE, struct fabric_keys, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),

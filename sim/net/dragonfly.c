@@ -229,16 +229,6 @@ static void add_global(struct topo *topo, struct dragonfly *fly, struct arena *p
     fly->global_out = global_out;
 }
 
-/* The least of three cuts: routers by the majority of their ports, whole groups by it, and all routers on
- * one side. For nodes packed over an even number of full groups that is g^2 / 4 bundles of global links. */
-static double least_cut_Bps(const struct topo *topo, const struct dragonfly *fly,
-                            struct arena scratch)
-{
-    double by_router_Bps = fabric_majority_cut_Bps(topo, fly->p, 1, scratch);
-    double by_group_Bps = fabric_majority_cut_Bps(topo, fly->p, fly->a, scratch);
-    return by_router_Bps < by_group_Bps ? by_router_Bps : by_group_Bps;
-}
-
 void dragonfly_build(struct topo *topo, const int *port_vertex, int n_ports, struct arena *perm)
 {
     struct dragonfly *fly = arena_new(perm, struct dragonfly, 1);
@@ -251,7 +241,7 @@ void dragonfly_build(struct topo *topo, const int *port_vertex, int n_ports, str
     fly->first_local = topo->n_links;
     add_local(topo, fly, first_router, perm);
     if (fly->g > 1) add_global(topo, fly, perm);
-    fly->bisection_Bps = least_cut_Bps(topo, fly, *perm);
+    fly->bisection_Bps = fabric_group_cut_Bps(topo, fly->p, fly->a, *perm);
 }
 
 /* the link between two routers of a group */

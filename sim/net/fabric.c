@@ -32,6 +32,12 @@ const struct fabric_kind fabric_kinds[] = {
                   "TACO 11(4), 2014",
     },
     {
+        .name = "cascade",
+        .summary = "dragonfly with groups that are grids of chassis, one cable of each kind",
+        FABRIC_KIND_HOOKS(cascade),
+        .source = "Faanes et al., Cray Cascade, SC 2012",
+    },
+    {
         .name = "torus",
         .summary = "switches in a grid, rings along its dimensions",
         FABRIC_KIND_HOOKS(grid),
@@ -102,7 +108,7 @@ static bool check_word(const char **text, const char *const *words, int n, const
 static const struct fabric_kind *check_kind(const char *name, struct diag *diag,
                                             struct diag_place place)
 {
-    const char *names[8];
+    const char *names[16];
     must(n_fabric_kinds <= (int)(sizeof names / sizeof names[0]));
     for (int i = 0; i < n_fabric_kinds; i++) names[i] = fabric_kinds[i].name;
     if (!name) {
@@ -206,4 +212,10 @@ double fabric_majority_cut_Bps(const struct topo *topo, int p, int block, struct
         if (astray) cut_Bps += topo->node.nic_Bps;
     }
     return fmin(cut_Bps, fabric_ports_bisection_Bps(topo));
+}
+
+double fabric_group_cut_Bps(const struct topo *topo, int p, int a, struct arena scratch)
+{
+    return fmin(fabric_majority_cut_Bps(topo, p, 1, scratch),
+                fabric_majority_cut_Bps(topo, p, a, scratch));
 }

@@ -101,11 +101,15 @@ double fabric_ports_bisection_Bps(const struct topo *topo);
  * switches. Never more than the ports have. */
 double fabric_majority_cut_Bps(const struct topo *topo, int p, int block, struct arena scratch);
 
+/* fabric_group_cut_Bps — the least of the cuts by switches and by whole groups of a switches. For nodes
+ * packed over an even number g of full groups that is g^2 / 4 bundles of the links between groups. */
+double fabric_group_cut_Bps(const struct topo *topo, int p, int a, struct arena scratch);
+
 /* grid_read_sides — "8x8x4" to spec's dimensions; false when it is no such text (1 to
  * FABRIC_MAX_DIMENSIONS sides of 1 to 65536). */
 bool grid_read_sides(const char *text, struct fabric_spec *spec);
 
-/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, grid.c */
+/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, cascade.c, grid.c */
 #define FABRIC_KIND_FUNCTIONS(kind)                                                                \
     void kind##_check(struct fabric_spec *spec, int n_ports, struct diag *diag,                    \
                       struct diag_place place);                                                    \
@@ -118,6 +122,7 @@ bool grid_read_sides(const char *text, struct fabric_spec *spec);
 FABRIC_KIND_FUNCTIONS(star);
 FABRIC_KIND_FUNCTIONS(clos);
 FABRIC_KIND_FUNCTIONS(dragonfly);
+FABRIC_KIND_FUNCTIONS(cascade);
 FABRIC_KIND_FUNCTIONS(grid);
 
 #endif

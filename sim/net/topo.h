@@ -75,7 +75,8 @@ struct fabric_spec {
     double oversubscription;                    /* leaf down/up capacity, >= 1 */
     double core_oversubscription;               /* pod down/up capacity, >= 1 (3 levels) */
     int ports_per_router, routers_per_group, global_per_router,
-        n_groups;                                  /* dragonfly p, a, h, g; 0 = balanced to fit */
+        n_groups;  /* dragonfly p, a, h, g; 0 = balanced to fit */
+    int n_chassis; /* cascade: rows of the grid that a group is; 0 = 6 of 16 routers */
     int n_dimensions, side[FABRIC_MAX_DIMENSIONS]; /* torus, mesh, hyperx; 0 = chosen to fit */
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */

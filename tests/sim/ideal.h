@@ -55,6 +55,12 @@ static const struct fabric_spec ideal_dragonfly = {
     .kind = "dragonfly", .oversubscription = 1, .core_oversubscription = 1};
 static const struct fabric_spec ideal_torus = {
     .kind = "torus", .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec ideal_cascade = {.kind = "cascade",
+                                                 .ports_per_router = 2,
+                                                 .routers_per_group = 6,
+                                                 .n_chassis = 2,
+                                                 .oversubscription = 1,
+                                                 .core_oversubscription = 1};
 static const struct fabric_spec ideal_hyperx = {
     .kind = "hyperx", .oversubscription = 1, .core_oversubscription = 1};
 

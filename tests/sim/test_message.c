@@ -17,6 +17,7 @@ static const struct {
     {"2:1", &halved_tree2, false},
     {"dragonfly", &ideal_dragonfly, false},
     {"torus", &ideal_torus, false},
+    {"cascade", &ideal_cascade, false},
     {"hyperx", &ideal_hyperx, false},
 };
 enum { N_FABRICS = sizeof fabrics / sizeof fabrics[0] };
