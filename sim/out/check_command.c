@@ -3,6 +3,7 @@
 
 #include "out/check_json.h"
 #include "out/check_page.h"
+#include "out/check_plot.h"
 #include "out/load.h"
 #include "out/sink.h"
 #include "out/writer.h"
@@ -149,6 +150,7 @@ int check_command(const struct options *options, struct arena *perm)
         return EXIT_INPUT;
     }
     if (options->out) write_rows(options->out, check, perm);
+    if (options->plot) check_plot_draw(options->plot, check, perm);
     if (options->report) {
         struct sink report = sink_open(options->report, perm);
         check_page_print(report.out, true, check, *perm);

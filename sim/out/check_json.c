@@ -108,6 +108,7 @@ void check_json_print(FILE *out, const struct check *check)
     writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
     writer_end(&writer);
     if (check->fit) json_fit(&writer, check->fit);
+    json_scores(&writer, "halves", &check->halves);
     json_scores(&writer, "bands", &check->bands);
     json_scores(&writer, "kinds", &check->kinds);
     json_scores(&writer, "groups", &check->groups);

@@ -216,6 +216,7 @@ void check_page_print(FILE *out, bool markdown, const struct check *check, struc
     page_header(page, check->fit ? "overall, fitted" : "overall");
     page_score(page, &check->overall);
     page_groups_better(page, check);
+    page_scores(page, &check->halves);
     page_scores(page, &check->bands);
     page_scores(page, &check->kinds);
     page_worst(page, check, scratch);

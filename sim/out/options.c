@@ -107,6 +107,8 @@ const struct option_row option_rows[] = {
      "write its rows with predicted and error appended (CSV)"},
     {"--report", NULL, TEXT(report), FOR(COMMAND_CHECK), "FILE", NULL,
      "write all scores as Markdown"},
+    {"--plot", NULL, TEXT(plot), FOR(COMMAND_CHECK), "FILE", NULL,
+     "draw predicted against measured (PNG; needs gnuplot)"},
     {"--fit-on", NULL, TEXT(fit_on), FOR(COMMAND_CHECK), "PART", NULL,
      "fit free constants on half a or b, on all, or on N folds; judge on the rest"},
     {"--free", NULL, TEXT(free), FOR(COMMAND_CHECK), "FILE", NULL,

@@ -37,7 +37,7 @@ struct options {
     const char *trace, *fidelity, *list, *dot;
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;
-    const char *fit_on, *free, *write, *tries;
+    const char *fit_on, *free, *write, *tries, *plot;
 };
 
 struct command_row {

@@ -85,6 +85,7 @@ struct check {
         n_groups_moved; /* groups with less error than the moved baseline, of those that it predicts */
     struct check_scores groups;   /* by series or source */
     struct check_scores kinds;    /* by collective, or GPU */
+    struct check_scores halves;   /* of the groups, a and b; see groups.h */
     struct check_scores bands;    /* by size; none for training */
     struct check_scaling scaling; /* of training */
     struct check_floor floor;

@@ -1,6 +1,7 @@
 #include "study/score.h"
 
 #include "base/stats.h"
+#include "study/groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -131,6 +132,25 @@ static void score_groups_once(struct check *check, struct arena scratch)
     check->baseline_median_of_groups = stats_median(baseline, n, scratch);
 }
 
+static struct check_scores score_halves(const struct study *study)
+{
+    const struct check *check = study->check;
+    struct arena scratch = *study->work;
+    static const char *const names[] = {"a", "b"};
+    const struct groups *groups = groups_deal(study, 2);
+    struct check_scores scores = {"half", arena_new(study->perm, struct check_score, 2), 2};
+    int *rows = arena_new(&scratch, int, check->n_rows);
+    for (int half = 0; half < 2; half++) {
+        int n = 0;
+        for (int r = 0; r < check->n_rows; r++) {
+            if (row_is_covered(&check->rows[r]) && groups_part(groups, r) == half) rows[n++] = r;
+        }
+        scores.scores[half] = score_rows(check, rows, n, scratch);
+        scores.scores[half].id = names[half];
+    }
+    return scores;
+}
+
 void score_all(const struct study *study)
 {
     struct check *check = study->check;
@@ -145,6 +165,7 @@ void score_all(const struct study *study)
     check->overall.id = "all";
     check->groups = score_by(study, check->reader->form->group);
     check->kinds = score_by(study, collective ? "collective" : "gpu_key");
+    check->halves = score_halves(study);
     if (collective) check->bands = score_by_size(study);
     score_groups_once(check, scratch);
 }

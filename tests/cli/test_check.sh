@@ -22,6 +22,14 @@ test_that "fluid scores as well" prints "$covered" check --table $colls --fideli
 
 test_that "--out and --report write files" run 0 check --table $colls --out "$work/rows.csv" --report "$work/report.md"
 test_that "rows come back with predicted and error" sh -c "head -1 '$work/rows.csv' | grep -q ',predicted,error,uncovered$'"
+if command -v gnuplot >/dev/null; then
+    test_that "--plot draws" run 0 check --table $colls --plot "$work/it's \"a plot\".png"
+    test_that "a PNG" sh -c "head -c 4 '$work'/it*plot*.png | grep -q PNG"
+fi
+no_gnuplot() { (PATH=/nonexistent; export PATH; "$dpsim" check --table $colls --plot "$work/none.png" >/dev/null 2>"$work/err"; [ $? -eq 2 ]); }
+test_that "without gnuplot it is the world's failure" no_gnuplot
+test_that "which is said" grep -q "gnuplot-nox" "$work/err"
+test_that "and leaves no file" [ ! -e "$work/none.png" ]
 test_that "all of them" [ "$(wc -l <"$work/rows.csv")" -eq 40 ]
 cut -d, -f1-3 "$work/rows.csv" >"$work/left"
 test_that "in their order" sh -c "cut -d, -f1-3 $colls | cmp -s - '$work/left'"
