@@ -5,6 +5,7 @@
 #include "workload/detection.h"
 #include "workload/diffusion.h"
 #include "workload/recurrent.h"
+#include "workload/segmentation.h"
 #include "workload/sequence.h"
 #include "workload/speech.h"
 #include "workload/transformer.h"
@@ -196,6 +197,8 @@ const struct model_kind model_kinds[] = {
     {"stable-diffusion-2-base-latents-256", diffusion_stable_2, {256, 0}, 865910724, 0.0, 0, 0, STABLE_2},
     {"stable-diffusion-2-base-latents-512", diffusion_stable_2, {512, 0}, 865910724, 0.0, 0, 0, STABLE_2},
     {"gnmt-v2", recurrent_gnmt, {4, 1024, 32320, 26}, 160671297, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Translation/GNMT")},
+    {"deeplabv3+", segmentation_deeplab, {0}, 26714851, 0.0, 0, 0, "PaddlePaddle/PaddleSeg, benchmark/deeplabv3p.yml (ResNet-50 vd)"},
+    {"hrnet-w18", segmentation_hrnet, {18}, 9670000, 0.0, 0, 0, "PaddlePaddle/PaddleSeg, benchmark/hrnet.yml"},
     {"jasper", speech_jasper, {0}, 333000000, 0.0, 0, 0, "Li et al., Jasper, 2019, table 5 (10x5 dense residual)"},
     {"quartznet", speech_quartznet, {0}, 18900000, 0.0, 0, 0, "Kriman et al., QuartzNet, 2020, table 1 (15x5)"},
     {"fastpitch", speech_fastpitch, {0}, 46266339, 0.0, 0, 0, NVIDIA_DLE("PyTorch/SpeechSynthesis/FastPitch 1.1")},

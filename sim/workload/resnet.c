@@ -84,15 +84,30 @@ static struct shape residual(struct builder *b, const struct block *block, struc
     return out;
 }
 
-struct shape resnet_stem(struct builder *b, const struct resnet *net, struct shape image)
+/* stem_conv — with batch norm and ReLU; `suffix` tells several apart. */
+static struct shape stem_conv(struct builder *b, const struct resnet *net, const char *suffix,
+                              struct shape in, int channels, struct window k)
 {
     const char *prefix = net->prefix;
-    const char *name = arena_text(b->perm, "%sconv1", prefix);
-    struct shape at = brick_conv(b, name, image, 64, window_square(7, 2, 3));
-    norm(b, net, arena_text(b->perm, "%sbn1", prefix), at);
-    brick_act(b, arena_text(b->perm, "%srelu", prefix), at);
-    return brick_pool(b, arena_text(b->perm, "%smaxpool", prefix), at, window_square(3, 2, 1),
-                      true);
+    struct shape out =
+        brick_conv(b, arena_text(b->perm, "%sconv1%s", prefix, suffix), in, channels, k);
+    norm(b, net, arena_text(b->perm, "%sbn1%s", prefix, suffix), out);
+    brick_act(b, arena_text(b->perm, "%srelu%s", prefix, suffix), out);
+    return out;
+}
+
+struct shape resnet_stem(struct builder *b, const struct resnet *net, struct shape image)
+{
+    struct shape at = image;
+    if (net->deep_stem) {
+        at = stem_conv(b, net, "_1", at, 32, window_square(3, 2, 1));
+        at = stem_conv(b, net, "_2", at, 32, window_square(3, 1, 1));
+        at = stem_conv(b, net, "_3", at, 64, window_square(3, 1, 1));
+    } else {
+        at = stem_conv(b, net, "", at, 64, window_square(7, 2, 3));
+    }
+    const char *name = arena_text(b->perm, "%smaxpool", net->prefix);
+    return brick_pool(b, name, at, window_square(3, 2, 1), true);
 }
 
 struct shape resnet_stage(struct builder *b, const struct resnet *net, int stage, struct shape in)

@@ -10,6 +10,7 @@ struct resnet {
     bool bottleneck;    /* 1x1 - 3x3 - 1x1 in place of 3x3 - 3x3 */
     bool stride_in_3x3; /* "v1.5"; else in the first 1x1 of a stage */
     bool squeezes;      /* squeeze and excitation behind each block's convolutions */
+    bool deep_stem;     /* three 3x3 convolutions in place of the 7x7 ("vd") */
     bool fixed_norm;    /* batch norm is a scale and a shift that are not trained */
     int groups;         /* of the 3x3 convolutions; more than 1 = ResNeXt with 4 channels each */
     int strides[4];     /* of the stages; 0 = 1, 2, 2, 2. A stage that should have halved the
@@ -17,7 +18,7 @@ struct resnet {
     int dilations[4];   /* 0 = 1 */
 };
 
-/* resnet_stem — 7x7 convolution and pooling: a quarter of the image. */
+/* resnet_stem — convolutions and pooling: a quarter of the image. */
 struct shape resnet_stem(struct builder *b, const struct resnet *net, struct shape image);
 
 /* resnet_stage — the blocks of one of the four stages. */
