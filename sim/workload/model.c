@@ -4,6 +4,7 @@
 #include "workload/cnn.h"
 #include "workload/detection.h"
 #include "workload/diffusion.h"
+#include "workload/efficientnet.h"
 #include "workload/recurrent.h"
 #include "workload/segmentation.h"
 #include "workload/sequence.h"
@@ -22,6 +23,7 @@
 #define TIMM             "huggingface/pytorch-image-models, results/benchmark-infer-*.csv"
 #define NVIDIA_DLE(path) "NVIDIA/DeepLearningExamples, " path
 #define STABLE_2         "stabilityai/stable-diffusion-2-base, unet; parameters as HuggingFace diffusers"
+#define EFFICIENTNET     "torchvision, models/efficientnet.py and table of pre-trained weights"
 #define HE_2016          "He et al., Deep residual learning for image recognition, 2016, table 1"
 #define BERT             "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
 #define GPT2             "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
@@ -86,6 +88,12 @@ const struct model_kind model_kinds[] = {
     {"resnet152-v1.5", cnn_resnet, {3, 8, 36, 3, 1, 1}, 60192808, 11.514, 0, 0, TORCHVISION},
     {"resnext101-32x4d", cnn_resnet, {3, 4, 23, 3, 1, 1, 32}, 44177704, 8.01, 0, 0, TIMM},
     {"se-resnext101-32x4d", cnn_resnet, {3, 4, 23, 3, 1, 1, 32, 1}, 48955416, 8.02, 0, 0, TIMM},
+    {"efficientnet-b0", efficientnet_classifier, {EFFICIENTNET_B0, 224}, 5288548, 0.386, 0, 0, EFFICIENTNET},
+    {"efficientnet-b4", efficientnet_classifier, {EFFICIENTNET_B4, 380}, 19341616, 4.394, 0, 0, EFFICIENTNET},
+    {"efficientnet-widese-b0", efficientnet_classifier, {EFFICIENTNET_B0, 224, 1}, 8423848, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Classification/ConvNets/efficientnet")},
+    {"efficientnet-widese-b4", efficientnet_classifier, {EFFICIENTNET_B4, 380, 1}, 34927246, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Classification/ConvNets/efficientnet")},
+    {"efficientnet-v2-s", efficientnet_classifier, {EFFICIENTNET_V2_S, 300}, 21458488, 0.0, 0, 0, EFFICIENTNET},
+    {"efficientdet-d0", efficientnet_detector, {0}, 3880067, 2.5, 0, 0, "Tan et al., EfficientDet, 2020, table 2; parameters as rwightman/efficientdet-pytorch"},
     {"vgg16", cnn_vgg16, {0}, 138357544, 15.47, 0, 0, "Simonyan & Zisserman, 2015; torchvision, models/vgg.py"},
     {"alexnet", cnn_alexnet, {0}, 61100840, 0.714, 0, 0, "Krizhevsky, 2014; torchvision, models/alexnet.py"},
     {"inception-v3", cnn_inception_v3, {0}, 23834568, 5.713, 0, 0, "Szegedy et al., 2016; torchvision, models/inception.py with aux_logits=False"},
@@ -198,7 +206,7 @@ const struct model_kind model_kinds[] = {
     {"stable-diffusion-2-base-latents-512", diffusion_stable_2, {512, 0}, 865910724, 0.0, 0, 0, STABLE_2},
     {"gnmt-v2", recurrent_gnmt, {4, 1024, 32320, 26}, 160671297, 0.0, 0, 0, NVIDIA_DLE("PyTorch/Translation/GNMT")},
     {"deeplabv3+", segmentation_deeplab, {0}, 26714851, 0.0, 0, 0, "PaddlePaddle/PaddleSeg, benchmark/deeplabv3p.yml (ResNet-50 vd)"},
-    {"hrnet-w18", segmentation_hrnet, {18}, 9670000, 0.0, 0, 0, "PaddlePaddle/PaddleSeg, benchmark/hrnet.yml"},
+    {"hrnet-w18", segmentation_hrnet, {18}, 9640849, 0.0, 0, 0, "PaddlePaddle/PaddleSeg, benchmark/hrnet.yml"},
     {"jasper", speech_jasper, {0}, 333000000, 0.0, 0, 0, "Li et al., Jasper, 2019, table 5 (10x5 dense residual)"},
     {"quartznet", speech_quartznet, {0}, 18900000, 0.0, 0, 0, "Kriman et al., QuartzNet, 2020, table 1 (15x5)"},
     {"fastpitch", speech_fastpitch, {0}, 46266339, 0.0, 0, 0, NVIDIA_DLE("PyTorch/SpeechSynthesis/FastPitch 1.1")},
