@@ -209,6 +209,7 @@ static void choose_row(struct layout *layout, const struct use *use, const struc
     must(library->n_choices > 0);
     *own = library_row(library, &library->choices[row < 0 ? 0 : row], &choice->req);
     choice->row = own;
+    if (own->chunk_B > 0) choice->req.chunk_B = own->chunk_B;
     choice->algo = row < 0 ? any_algo(&choice->req) : own->algo;
     must(choice->algo);
     if (row < 0 || try > 1) warn_choice(layout, use, choice->algo, perm);

@@ -356,6 +356,9 @@ static int add_coll(struct planner *planner, int use, int group_class)
         add_phases(planner, coll, &met);
         coll->launch_s = planner->in->library.launch_s;
         coll->estimate_s = estimate_s(planner, coll, met.hops);
+        double idle_s = library_issue_s(&planner->in->library, &coll->req) - coll->estimate_s;
+        coll->launch_s += fmax(0.0, idle_s);
+        coll->estimate_s += fmax(0.0, idle_s);
     }
     return plan->n_colls++;
 }

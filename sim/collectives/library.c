@@ -44,11 +44,17 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     int n = library_channels(lib, choice, req);
     int peers = req->kind == COLL_ALLTOALL && req->n_ranks > 1 ? req->n_ranks - 1 : 1;
     row.channel_cap_Bps *= (double)n * peers / lib->n_channels;
-    row.base_latency_s += lib->launch_per_rank_s * req->ranks_per_node + lib->channel_start_s * n;
+    row.base_latency_s += lib->channel_start_s * n;
+    if (req->kind == COLL_ALLTOALL) row.base_latency_s += choice->per_peer_s * (req->n_ranks - 1);
     if (choice->own_copy_Bps > 0)
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * n);
     row.efficiency_scaleup *= spared(choice, req);
     return row;
+}
+
+double library_issue_s(const struct library *lib, const struct coll_req *req)
+{
+    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node;
 }
 
 struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req)

@@ -27,11 +27,14 @@ struct lib_choice {
     double channel_B,
         channel_per_rank_B; /* a channel is opened for each channel_B + n channel_per_rank_B
                                              bytes of the buffer; both 0: all are always open */
+    double per_peer_s;      /* all-to-all: start-up for each of the n - 1 peers */
     double
         own_copy_Bps; /* per channel: a rank's own block, copied while it sends nothing; 0: not paid */
+    double chunk_B;           /* pipelining grain; 0: the library's */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
     bool needs_scaleup;       /* only where GPUs have links of their own */
+    bool offered;             /* false: this version has no such choice (profiles drop it) */
     bool has_tuner;           /* false: the library reckons with the row itself */
     struct lib_tuner tuner;
 };
@@ -41,11 +44,13 @@ struct library {
     struct lib_choice *choices; /* earlier rows win ties */
     int n_choices;
     int n_channels; /* library channels; the cap of a bundle is channel_cap_Bps * n_channels / distinct patterns */
-    double chunk_B;           /* pipelining grain */
-    double launch_s;          /* host and kernel launch before anything moves, per collective */
-    double launch_per_rank_s; /* the same, for each rank of a node */
-    double channel_start_s;   /* the same, for each open channel */
-    bool rendezvous;          /* see coll_req */
+    double chunk_B;         /* pipelining grain */
+    double launch_s;        /* host and kernel launch before anything moves, per collective */
+    double channel_start_s; /* the same, for each open channel */
+    double issue_s,
+        issue_per_rank_s; /* host time from one collective to the next: what its members' moves do
+                                         not hide, it waits for; the second for each rank of a node */
+    bool rendezvous;      /* see coll_req */
     const char *
         selection; /* "fastest" (closed-form minimum, as NCCL's tuner) or "first" (first row that fits) */
 };
@@ -54,11 +59,14 @@ struct library {
 int library_channels(const struct library *lib, const struct lib_choice *choice,
                      const struct coll_req *req);
 
-/* library_row — what a choice costs for one request: start-up of ranks and channels and the copy of
- * a rank's own block join the base latency, the cap is that of the open channels, and what a switch
+/* library_row — what a choice costs for one request: start-up of channels and the copy of a rank's
+ * own block join the base latency, the cap is that of the open channels, and what a switch
  * that sums spares the cables raises the efficiency. Everything that is timed is timed by this row. */
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
                               const struct coll_req *req);
+
+/* library_issue_s — the least time from one collective of this kind to the next. */
+double library_issue_s(const struct library *lib, const struct coll_req *req);
 
 /* library_tuner_row — the same choice as the library reckons with it. */
 struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req);

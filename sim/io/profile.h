@@ -28,6 +28,7 @@ struct node_profile {
     const char *scaleup;   /* as written; spec.scaleup is made from it */
     const char *nic;       /* the NIC it usually has; "" = none */
     bool scaleup_sums;     /* the switch between GPUs reduces */
+    double sum_efficiency;
     double scaleup_efficiency,
         pcie_efficiency; /* what a large transfer gets of the line rate, (0, 1] */
 };

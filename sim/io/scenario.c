@@ -356,11 +356,13 @@ static void apply_hardware(struct library *library, const struct node_profile *n
 {
     for (int i = 0; i < library->n_choices; i++) {
         struct lib_choice *choice = &library->choices[i];
-        choice->efficiency_scaleup *= node->scaleup_efficiency;
+        bool in_switch = choice->algo->wire_frac && choice->kind != COLL_ALLGATHER;
+        double scaleup_frac = in_switch ? node->sum_efficiency : node->scaleup_efficiency;
+        choice->efficiency_scaleup *= scaleup_frac;
         choice->efficiency_pcie *= node->pcie_efficiency;
         choice->efficiency_net *= nic->efficiency;
         choice->net_latency_s += nic->host_latency_s;
-        choice->tuner.efficiency_scaleup *= node->scaleup_efficiency;
+        choice->tuner.efficiency_scaleup *= scaleup_frac;
         choice->tuner.efficiency_pcie *= node->pcie_efficiency;
         choice->tuner.efficiency_net *= nic->efficiency;
     }
@@ -372,9 +374,11 @@ static void drop_rows(struct library *library, const struct node_profile *node)
     int n = 0;
     for (int i = 0; i < library->n_choices; i++) {
         const struct lib_choice *choice = &library->choices[i];
+        if (!choice->offered) continue;
         bool linked = node->spec.scaleup != SCALEUP_NONE || node->spec.gpus_per_node == 1;
         if (choice->needs_scaleup && !linked) continue;
-        if (choice->algo->wire_frac && !node->scaleup_sums) continue;
+        bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
+        if (choice->algo->wire_frac && !sums) continue;
         library->choices[n++] = *choice;
     }
     library->n_choices = n;
