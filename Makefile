@@ -7,7 +7,8 @@
 #   make fuzz       each tests/fuzz/fuzz_*.c under libFuzzer for FUZZ_S seconds
 #   make golden     re-make the golden files (tests/golden/test_golden.sh --remake)
 #   make bench      build and run tests/bench/bench_*.c (release)
-#   make docs       what README and docs quote from the program (docs/docs.sh)
+#   make docs       what README and docs quote from the program (docs/docs.sh); make validation is the same
+#   make headline   record how good dpsim is on the published tables (tests/published/headline.json)
 #   make plots      figures (plots/plots.sh)      make demo   the published runs (plots/demo.sh)
 #   make deps       install every Debian package that any target needs
 #   make install    to $(DESTDIR)$(PREFIX)        make clean  remove $(BUILD_DIR)
@@ -49,7 +50,7 @@ PARALLEL = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc))
 say      = @$(if $(V),,echo "  $(1) $@";)
 need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 
-.PHONY: all test lint format fuzz golden bench plots demo docs deps install clean suites benches fuzzers run-suites
+.PHONY: all test lint format fuzz golden bench plots demo docs validation headline deps install clean suites benches fuzzers run-suites
 all:
 	@$(call need,$(FOR_BUILD))
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(CALIB)
@@ -130,9 +131,12 @@ golden: all
 plots demo: all
 	@$(call need,$(FOR_PLOTS))
 	@DPSIM=./dpsim plots/$@.sh
-docs: all
+docs validation: all
 	@$(call need,$(FOR_PLOTS))
 	@DPSIM=./dpsim docs/docs.sh
+headline: all
+	@mkdir -p build/docs && DPSIM=./dpsim docs/validation.sh build/docs
+	@docs/headline.sh build/docs/headline.now --record
 deps:
 	@$(call need,$(sort $(FOR_LINT) $(FOR_FUZZ) $(FOR_PLOTS)))
 

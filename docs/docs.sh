@@ -64,10 +64,16 @@ fill() { # BLOCK FILE — the text on standard input with the block replaced by 
         !skip
         END { if (!found) { print "docs: no block " block > "/dev/stderr"; exit 1 } }'
 }
+if [ "${1:-}" = --check ]; then
+    DPSIM=$dpsim docs/validation.sh "$out"
+else
+    DPSIM=$dpsim docs/validation.sh "$out" docs
+fi
 "$dpsim" schema --markdown >"$out/scenario.md"
 fill minimal "$out/minimal.block" <README.md >"$out/readme.1"
 fill own "$out/own.block" <"$out/readme.1" >"$out/readme.2"
-fill summary "$out/summary.block" <"$out/readme.2" >"$out/README.md"
+fill summary "$out/summary.block" <"$out/readme.2" >"$out/readme.3"
+fill check "$out/check.block" <"$out/readme.3" >"$out/README.md"
 fill said "$out/said.block" <docs/model.md >"$out/model.md"
 {
     cat docs/validation.head "$out/summary.block"
@@ -76,6 +82,7 @@ fill said "$out/said.block" <docs/model.md >"$out/model.md"
     awk '/^summary/ { exit } { print }' "$out/demo.txt"
     awk '/^error =/ { on = 1 } on' "$out/demo.txt"
     echo '```'
+    cat docs/tables.head "$out/tables.md"
 } >"$out/validation.md"
 
 status=0

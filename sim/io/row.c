@@ -326,21 +326,40 @@ static void check_numbers(const struct table *table, const char *const *names, b
     }
 }
 
+double row_bus_factor(const char *collective, double n)
+{
+    bool halved = !strcmp(collective, "allgather") || !strcmp(collective, "reducescatter") ||
+                  !strcmp(collective, "alltoall");
+    if (!strcmp(collective, "allreduce") && n > 1) return 2 * (n - 1) / n;
+    return halved && n > 1 ? (n - 1) / n : 1;
+}
+
+/* stated_rate — of a row by the column's own count: algorithm or bus bandwidth. */
+static double stated_rate(const struct row_reader *reader, int row, bool bus)
+{
+    double time_s = row_number(reader, row, "time_us") * US;
+    double ranks = row_number(reader, row, "gpus_per_node") * row_number(reader, row, "nodes");
+    double rate = time_s > 0 ? row_number(reader, row, "size_bytes") / time_s / GB : 0;
+    if (!bus) return rate;
+    return ranks > 1 ? rate * row_bus_factor(row_cell(reader, row, "collective"), ranks) : 0;
+}
+
 /* check_rates — a time in another unit shows where the bandwidth stands beside it. */
-static void check_rates(const struct row_reader *reader, struct diag *diag)
+static void check_rates(const struct row_reader *reader, const char *name, bool bus,
+                        struct diag *diag)
 {
     const struct table *table = reader->table;
-    int column = table_column(table, "algbw_GBps");
+    int column = table_column(table, name);
     for (int row = 0; row < table->n_rows && column >= 0; row++) {
         double stated = table_number(table, row, column, 0, LARGEST, 0, diag);
-        double time_s = row_number(reader, row, "time_us") * US;
-        double rate = time_s > 0 ? row_number(reader, row, "size_bytes") / time_s / GB : 0;
+        double rate = stated_rate(reader, row, bus);
         if (stated <= 0 || rate <= 0) continue;
         if (rate < stated * DISAGREES && stated < rate * DISAGREES) continue;
-        diag_error(diag,
-                   (struct diag_place){
-                       .file = table->file, .line = table->lines[row], .pointer = "algbw_GBps"},
-                   "%g, but size_bytes / time_us is %.4g GB/s (a wrong unit?)", stated, rate);
+        diag_error(
+            diag,
+            (struct diag_place){.file = table->file, .line = table->lines[row], .pointer = name},
+            "%g, but size_bytes / time_us is %.4g GB/s%s (a wrong unit?)", stated, rate,
+            bus ? " of bus bandwidth" : "");
     }
 }
 
@@ -360,7 +379,9 @@ struct row_reader *row_open(const struct table *table, const struct scenario_opt
         reader->columns[k] = table_column(table, reader->form->keys[k]);
     check_numbers(table, reader->form->counts, true, diag);
     check_numbers(table, reader->form->reals, false, diag);
-    if (reader->form->collective) check_rates(reader, diag);
+    if (reader->form->collective) check_rates(reader, "algbw_GBps", false, diag);
+    if (reader->form->collective && table_column(table, "algbw_GBps") < 0)
+        check_rates(reader, "busbw_GBps", true, diag);
     reader->rules = read_rules(reader, perm, diag);
     return diag->n_messages > n_before ? NULL : reader;
 }

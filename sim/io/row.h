@@ -65,6 +65,10 @@ bool row_suspect(const struct row_reader *reader, int row);
 /* row_measured_s — time of the collective or of a training step; 0 = the row does not tell. */
 double row_measured_s(const struct row_reader *reader, int row);
 
+/* row_bus_factor — bus over algorithm bandwidth of a collective of n ranks, by its name in tables: bytes
+ * that cross a rank's port per byte of size. Source: NVIDIA/nccl-tests doc/PERFORMANCE.md. */
+double row_bus_factor(const char *collective, double n);
+
 /* what a row is mapped to; rows with equal keys share it */
 struct row_job {
     const struct inputs *inputs; /* NULL: not covered */

@@ -96,6 +96,11 @@ void check_json_print(FILE *out, const struct check *check)
     for (int i = 0; i < check->n_reasons; i++)
         writer_integer(&writer, check->reasons[i].text, check->reasons[i].n);
     writer_end(&writer);
+    writer_flat_list(&writer, "missing_columns");
+    for (const char *const *key = check->reader->form->keys; *key; key++) {
+        if (table_column(check->reader->table, *key) < 0) writer_text(&writer, NULL, *key);
+    }
+    writer_end(&writer);
     json_score(&writer, "overall", &check->overall);
     writer_number(&writer, "median_of_groups", check->median_of_groups);
     writer_number(&writer, "baseline_median_of_groups", check->baseline_median_of_groups);

@@ -155,6 +155,29 @@ static void page_groups_better(const struct page *page, const struct check *chec
             page->markdown ? "\n" : "", check->n_groups_better, check->n_groups_moved);
 }
 
+static bool is_key(const struct check *check, const char *column)
+{
+    const char *const *key = check->reader->form->keys;
+    while (*key && strcmp(*key, column) != 0) key++;
+    return *key != NULL;
+}
+
+/* page_missing — key columns that the table lacks; a slip of the finger would be silent otherwise. */
+static void page_missing(const struct page *page, const struct check *check)
+{
+    const struct table *table = check->reader->table;
+    int n = 0;
+    for (const char *const *key = check->reader->form->keys; *key; key++) {
+        if (table_column(table, *key) >= 0) continue;
+        const char *near = diag_nearest(*key, table->columns, table->n_columns);
+        fprintf(page->out, "%s%s",
+                n++ == 0 ? "\nnot in the table, so not stated in any row: " : ", ", *key);
+        if (near && table_column(table, near) >= 0 && !is_key(check, near))
+            fprintf(page->out, " (did you mean \"%s\"?)", near);
+    }
+    if (n > 0) fputc('\n', page->out);
+}
+
 static void page_reasons(const struct page *page, const struct check *check)
 {
     int shown = page->markdown ? check->n_reasons : REASONS_SHOWN;
@@ -222,5 +245,6 @@ void check_page_print(FILE *out, bool markdown, const struct check *check, struc
     page_worst(page, check, scratch);
     page_scaling(page, &check->scaling, scratch);
     if (page->markdown) page_scores(page, &check->groups);
+    page_missing(page, check);
     page_reasons(page, check);
 }

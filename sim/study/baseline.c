@@ -70,16 +70,6 @@ struct key_set {
     double line_Bps; /* of a server's cards; 0 = not told */
 };
 
-/* port_share — the factor between bus and algorithm bandwidth, of the collective's name in tables.
- * Source: NVIDIA/nccl-tests doc/PERFORMANCE.md. */
-static double port_share(const char *collective, double n)
-{
-    bool halved = !strcmp(collective, "allgather") || !strcmp(collective, "reducescatter") ||
-                  !strcmp(collective, "alltoall");
-    if (!strcmp(collective, "allreduce") && n > 1) return 2 * (n - 1) / n;
-    return halved && n > 1 ? (n - 1) / n : 1;
-}
-
 static struct key_set key_set_of(const struct study *study, struct stretch stretch,
                                  const struct groups *groups)
 {
@@ -89,7 +79,7 @@ static struct key_set key_set_of(const struct study *study, struct stretch stret
     for (int h = 0; h < N_HALVES; h++) set.half[h] = fit_line(study, stretch, groups, h);
     set.nodes = fmax(row_number(reader, row, "nodes"), 1);
     set.gpus = fmax(row_number(reader, row, "gpus_per_node"), 1) * set.nodes;
-    set.share = port_share(row_cell(reader, row, "collective"), set.gpus);
+    set.share = row_bus_factor(row_cell(reader, row, "collective"), set.gpus);
     if (set.nodes > 1)
         set.line_Bps =
             row_number(reader, row, "nics_per_node") * row_number(reader, row, "nic_gbps");

@@ -60,6 +60,19 @@ test_that "a missing column is named, with the nearest" fails 1 'no column "size
 awk 'BEGIN { FS = OFS = "," } NR == 5 { sub(/,auto,auto,[0-9]+,/, ",auto,auto,big,") } 1' $colls >"$work/text.csv"
 test_that "text in a number is named with its line" fails 1 'text.csv:5: size_bytes: "big" is not a number' \
     check --table "$work/text.csv"
+sed '1s/,nic_gbps,/,nic_gbp,/' $colls >"$work/slip.csv"
+test_that "a column that rows can do without is named when it is missing" prints \
+    'not stated in any row: nic_gbps (did you mean "nic_gbp"?)' check --table "$work/slip.csv"
+test_that "scripts are told too" run 0 check --table "$work/slip.csv" --json
+test_that "by name" grep -q '"missing_columns": \["nic_gbps"\]' "$work/out"
+cat >"$work/bus.csv" <<'EOF'
+id,collective,gpu_key,intra_key,gpus_per_node,nodes,library,size_bytes,time_us,busbw_GBps
+a,allreduce,a100-sxm-80,nvswitch2,8,1,NCCL,1000000000,7500,233
+b,allreduce,a100-sxm-80,nvswitch2,8,1,NCCL,1000000000,7.5,233
+EOF
+test_that "milliseconds in a column of microseconds are found by the bus bandwidth" fails 1 \
+    "bus.csv:3: busbw_GBps: 233, but size_bytes / time_us is 2.333e+05 GB/s of bus bandwidth (a wrong unit?)" \
+    check --table "$work/bus.csv"
 sed '4s/$/,one,more/' $colls >"$work/ragged.csv"
 test_that "a ragged row is named with its line" fails 1 "ragged.csv:4: has 26 cells" check --table "$work/ragged.csv"
 printf 'a,b\n1,2\n' >"$work/other.csv"

@@ -55,6 +55,7 @@ options_exist() { # those of README's table stand on the help page of their comm
 }
 
 check "generated text is current" env DPSIM="$dpsim" docs/docs.sh --check
+check "the headline is as good as recorded" docs/headline.sh build/docs/headline.now
 check "what the docs name exists" names_exist
 check "what computes stands in model.md" files_have_a_home
 check "commands of the README exist" commands_exist

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Scores the published tables: their part of docs/validation.md, and today's headline.
+#
+#   DPSIM=./dpsim docs/validation.sh OUT [PNG_DIR]
+#
+# OUT/tables.md      scores of every table, by half, size, kind and group, with baselines
+# OUT/headline.now   one line per number of the headline: table, name, value
+# OUT/check.block    the headline as README.md shows it
+# PNG_DIR/TABLE.png  predicted against measured, where asked for (needs gnuplot)
+set -eu
+dpsim=${DPSIM:-./dpsim}
+out=$1
+pictures=${2:-}
+cd "$(dirname "$0")/.."
+
+# number NAME — of an object on one line (standard input)
+number() {
+    sed -n "s/.*\"$1\": \([-0-9.e+]*\).*/\1/p"
+}
+
+headline() { # TABLE — from its JSON
+    json=$out/$1.json
+    overall=$(sed -n 's/^  "overall": //p' "$json")
+    rows=$(sed -n 's/^  "rows": \([0-9]*\).*/\1/p' "$json")
+    suspect=$(sed -n 's/^  "suspect": \([0-9]*\).*/\1/p' "$json")
+    covered=$(sed -n 's/^  "covered": \([0-9]*\).*/\1/p' "$json")
+    better=$(sed -n 's/^  "groups_better_than_moved": \([0-9]*\).*/\1/p' "$json")
+    moved=$(sed -n 's/^  "groups_moved": \([0-9]*\).*/\1/p' "$json")
+    echo "$1 covered $(awk "BEGIN { printf \"%.4f\", $covered / ($rows - $suspect) }")"
+    echo "$1 median_abs_err $(echo "$overall" | number median_abs_err)"
+    echo "$1 within_25 $(echo "$overall" | number within_25)"
+    echo "$1 median_of_groups $(sed -n 's/^  "median_of_groups": \([-0-9.e+]*\).*/\1/p' "$json")"
+    echo "$1 groups_better $(awk "BEGIN { printf \"%.4f\", $moved ? $better / $moved : 0 }")"
+    sed -n 's/^ *{"id": "> 64 MB".*"median_abs_err": \([-0-9.e+]*\), "mean_.*/\1/p' "$json" |
+        while read -r value; do echo "$1 above_64MB_median_abs_err $value"; done
+    sed -n '/^  "scaling"/,/"series"/s/^    "median_abs_points": \([-0-9.e+]*\).*/\1/p' "$json" |
+        while read -r value; do echo "$1 efficiency_median_points $value"; done
+}
+
+: >"$out/headline.now"
+: >"$out/tables.md"
+{
+    echo
+    echo '| published table | rows covered | median error | within 25 % | baseline, moved | groups better than it |'
+    echo '|---|---|--:|--:|--:|--:|'
+} >"$out/check.block"
+for table in collectives training; do
+    "$dpsim" check --table tests/published/$table.csv --json --report "$out/$table.md" \
+        ${pictures:+--plot "$pictures/$table.png"} >"$out/$table.json"
+    headline $table >>"$out/headline.now"
+    {
+        echo
+        sed 's/^# .*/## Published '"$table"'/' "$out/$table.md"
+        printf '\n![predicted against measured](%s.png)\n' $table
+    } >>"$out/tables.md"
+    overall=$(sed -n 's/^  "overall": //p' "$out/$table.json")
+    awk -v table=$table -v n="$(echo "$overall" | number n)" \
+        -v all="$(sed -n 's/^  "rows": \([0-9]*\).*/\1/p' "$out/$table.json")" \
+        -v suspect="$(sed -n 's/^  "suspect": \([0-9]*\).*/\1/p' "$out/$table.json")" \
+        -v median="$(echo "$overall" | number median_abs_err)" -v within="$(echo "$overall" | number within_25)" \
+        -v moved="$(echo "$overall" | number moved_median_abs_err)" \
+        -v better="$(sed -n 's/^  "groups_better_than_moved": \([0-9]*\).*/\1/p' "$out/$table.json")" \
+        -v groups="$(sed -n 's/^  "groups_moved": \([0-9]*\).*/\1/p' "$out/$table.json")" 'BEGIN {
+            printf "| %s | %d of %d | %.1f %% | %.0f %% | %.1f %% | %d of %d |\n", table, n, all - suspect,
+                100 * median, 100 * within, 100 * moved, better, groups }' >>"$out/check.block"
+done
+echo >>"$out/check.block"
