@@ -31,13 +31,11 @@ static void convolution_is_a_product_of_pixels_and_windows(void **state)
     assert_close(conv->n_products, 1.0, 0.0);
 }
 
-/* Every matrix layer of every network of images says what product it is: 2 m n k per product is its
- * FLOP. */
+/* Every matrix layer of every model says what product it is: 2 m n k per product is its FLOP. */
 static void products_make_the_flop(void **state)
 {
     for (int i = 0; i < n_model_kinds; i++) {
         const struct model *model = model_kinds[i].build(&model_kinds[i], 0, *state);
-        if (strcmp(model->sample, "image") != 0) continue;
         for (int l = 0; l < model->n_layers; l++) {
             const struct layer *layer = &model->layers[l];
             double flop = 2.0 * layer->m * layer->n * layer->k * layer->n_products;
