@@ -25,7 +25,7 @@ const struct field top_fields[] = {
     CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
     CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
     INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1000000, "1", "micro-batches per step"),
-    INT("nics_per_node", struct top_keys, nics_per_node, 0, 64, "0", "network cards used per server; 0 = as the node profile says"),
+    INT("nics_per_node", struct top_keys, nics_per_node, 0, 1024, "0", "network cards used per server; 0 = as the node profile says"),
     REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
     REAL("memory_contention", DIM_NUMBER, struct top_keys, contention, -1, 100, "-1", "bytes of GPU memory traffic per byte that a GPU sends; slows kernels meanwhile; -1 = as the library's profile says"),
     REAL("jitter", DIM_NUMBER, struct top_keys, jitter, -1, 1, "-1", "relative standard deviation of the time to compute a step, between ranks and steps; -1 = as the GPU's profile says"),

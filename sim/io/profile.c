@@ -47,7 +47,7 @@ static const struct field node_fields[] = {
     TEXT("name", struct node_profile, name, "", "name in reports"),
     TEXT("source", struct node_profile, source, "", "where the profile is from"),
     INT("gpus", struct node_profile, spec.gpus_per_node, 1, 1024, NULL, "GPUs in a server"),
-    INT("nics", struct node_profile, spec.nics_per_node, 0, 64, "1", "network cards in a server"),
+    INT("nics", struct node_profile, spec.nics_per_node, 0, 1024, "1", "network cards in a server"),
     INT("sockets", struct node_profile, spec.sockets, 1, 8, "2", "CPU sockets; GPUs and cards are spread over them in order"),
     INT("gpus_per_pcie_switch", struct node_profile, spec.gpus_per_pcie_switch, 1, 64, "1", "GPUs that share one uplink to the CPU; 1 = each has its own"),
     CHOICE("scaleup", struct node_profile, scaleup, scaleup_names, "none", "links between GPUs besides PCIe: through a switch, direct (mesh), none"),

@@ -505,7 +505,7 @@ static void check_undivided(const struct loader *load, const struct json_node *n
                                        "context_parallel",  "expert_parallel",   "zero_stage",
                                        "sequence_parallel", "shard_ranks",       "recompute"};
     const struct split *split = &load->in->train.split;
-    bool divided[] = {
+    const bool divided[] = {
         split->tensor > 1,  split->pipeline > 1,    split->virtual_stages > 1,
         split->context > 1, split->experts > 1,     split->zero_stage > 0,
         split->sequence,    split->shard_ranks > 0, split->recompute != RECOMPUTE_NONE};

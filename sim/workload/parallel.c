@@ -146,6 +146,8 @@ static const char *refuse_ranks(const struct train_spec *spec, const char **key,
     struct ends ends = ends_of(spec);
     sorted_ends(&ends, sorted);
     *key = split->experts > 1 ? "expert_parallel" : "shard_ranks";
+    if (split->experts > ends.all)
+        return arena_text(perm, "%d is more than the %d GPUs of a stage", split->experts, ends.all);
     for (int i = 1; i < N_ENDS; i++) {
         if (sorted[i] % sorted[i - 1] == 0) continue;
         return arena_text(perm,
