@@ -23,22 +23,23 @@ static double evaluate(struct minimise *search, const double *x)
     return search->value(search->context, x);
 }
 
-/* climb_down — steps of x[k] in one direction while they help; returns the best value. */
-static double climb_down(struct minimise *search, double *x, int k, double step, double best)
+/* climb_down — steps of x[k] in one direction while they help; false when the first does not. */
+static bool climb_down(struct minimise *search, double *x, int k, double step, double *best)
 {
+    double before = *best;
     while (search->n_evaluations < search->max_evaluations) {
         double kept = x[k];
         x[k] = within(kept + step);
         bool moved = fabs(x[k] - kept) > 0;
-        double value = moved ? evaluate(search, x) : best;
-        if (value >= best) {
+        double value = moved ? evaluate(search, x) : *best;
+        if (value >= *best) {
             x[k] = kept;
             break;
         }
-        best = value;
+        *best = value;
         step *= GROWTH;
     }
-    return best;
+    return *best < before;
 }
 
 double minimise_compass(struct minimise *search, double *x, struct arena *perm)
@@ -50,11 +51,8 @@ double minimise_compass(struct minimise *search, double *x, struct arena *perm)
     while (step >= search->last_step && search->n_evaluations < search->max_evaluations) {
         double before = best;
         for (int k = 0; k < search->n; k++) {
-            double reached = best;
-            best = climb_down(search, x, k, direction[k] * step, best);
-            if (best < reached) continue;
-            best = climb_down(search, x, k, -direction[k] * step, best);
-            if (best < reached) direction[k] = -direction[k];
+            if (climb_down(search, x, k, direction[k] * step, &best)) continue;
+            if (climb_down(search, x, k, -direction[k] * step, &best)) direction[k] = -direction[k];
         }
         if (best >= before) step /= 2;
     }

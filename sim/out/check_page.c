@@ -38,20 +38,25 @@ static void page_name(const struct page *page, const char *name, int width)
     fputs(" |", page->out);
 }
 
-static void page_score(const struct page *page, const struct check_score *score)
+static void page_errors(const struct page *page, const struct check_score *score)
 {
     bool md = page->markdown;
     const double errors[] = {score->median_abs, score->mean_abs, score->max_abs};
-    const double shares[] = {score->within_10, score->within_25};
     static const int widths[] = {7, 7, 8};
-    page_name(page, score->id, NAME_WIDTH);
-    fprintf(page->out, md ? " %d |" : " %6d", score->n);
     for (int i = 0; i < 3; i++)
         fprintf(page->out, md ? " %*.1f %% |" : " %*.1f%%", md ? 0 : widths[i],
                 PERCENT * errors[i]);
     fprintf(page->out, md ? " %+.1f %% |" : " %+7.1f%%", PERCENT * score->bias);
-    for (int i = 0; i < 2; i++)
-        fprintf(page->out, md ? " %.0f %% |" : " %5.0f%%", PERCENT * shares[i]);
+    fprintf(page->out, md ? " %.0f %% | %.0f %% |" : " %5.0f%% %5.0f%%", PERCENT * score->within_10,
+            PERCENT * score->within_25);
+}
+
+static void page_score(const struct page *page, const struct check_score *score)
+{
+    bool md = page->markdown;
+    page_name(page, score->id, NAME_WIDTH);
+    fprintf(page->out, md ? " %d |" : " %6d", score->n);
+    page_errors(page, score);
     fprintf(page->out, md ? " %.1f %% |" : " %8.1f%%", PERCENT * score->baseline_median_abs);
     if (score->n_moved > 0) {
         fprintf(page->out, md ? " %.1f %% |\n" : " %7.1f%%\n", PERCENT * score->moved_median_abs);

@@ -9,16 +9,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-struct gnuplot gnuplot_open(int width, int height)
+static void set_terminal(FILE *script, int width, int height)
 {
-    FILE *script = tmpfile();
-    if (!script) die("cannot make a temporary file: %s", strerror(errno));
     fprintf(script,
             "set terminal pngcairo size %d, %d font \"DejaVu Sans,10\" background \"white\"\n",
             width, height);
-    return (struct gnuplot){script};
+}
+
+struct gnuplot gnuplot_open(int width, int height)
+{
+    struct gnuplot plot = {tmpfile()};
+    if (!plot.script) die("cannot make a temporary file: %s", strerror(errno));
+    set_terminal(plot.script, width, height);
+    return plot;
 }
 
 void gnuplot_text(FILE *script, const char *text)
