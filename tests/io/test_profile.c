@@ -2,7 +2,9 @@
  * path and by base come to the same. */
 #include "../test.h"
 
+#include "base/table.h"
 #include "io/profile.h"
+#include "workload/builder.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -23,6 +25,12 @@ static int list(const char *folder, const char **files, struct arena *perm)
     closedir(dir);
     assert_true(n > 0);
     return n;
+}
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
 }
 
 static void fail_with(const struct diag *diag, const char *what)
@@ -317,6 +325,91 @@ static void nccl_rows_are_those_of_its_tuner(void **state)
     assert_int_equal(n_found, 2);
 }
 
+/* one product of m x k by k x n, as a layer of weights with one sample */
+static double product_s(const struct gpu *gpu, const double *mnk, enum dtype dtype,
+                        struct arena scratch)
+{
+    double m = mnk[0], n = mnk[1], k = mnk[2];
+    struct builder b = builder_open("product", "row", "made up", &scratch);
+    builder_layer(&b, (struct layer){.name = "product",
+                                     .kind = LAYER_LINEAR,
+                                     .m = m,
+                                     .n = n,
+                                     .k = k,
+                                     .n_products = 1,
+                                     .flop = 2 * m * n * k,
+                                     .read_elements = m * k,
+                                     .written_elements = m * n,
+                                     .n_kernels = 1});
+    builder_tensor(&b, "weight", (int64_t)(n * k));
+    return kernel_forward(gpu, b.model, 0, 1, dtype).time_s;
+}
+
+/* errors_of — of the shapes that the profile was not fitted on (half b), ascending. */
+static int errors_of(const struct table *table, const char *name, enum dtype dtype, double *error,
+                     struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct profile_reader reader = {"scenarios", NULL, perm, &diag, NULL};
+    struct json *json = open_json("scenarios/minimal.json", perm);
+    struct gpu_profile gpu;
+    profile_read_gpu(&reader, named(json, name), &gpu);
+    json_close(json);
+    gpu.gpu.sustained_frac = 1; /* benchmarks are short */
+    int n = 0;
+    for (int r = 0; r < table->n_rows; r++) {
+        if (strcmp(table_cell(table, r, 2), name) != 0 || *table_cell(table, r, 8) != 'b') continue;
+        if (strcmp(table_cell(table, r, 3), dtype_names[dtype]) != 0) continue;
+        double x[4];
+        for (int c = 0; c < 4; c++) x[c] = strtod(table_cell(table, r, 4 + c), NULL);
+        double measured_s = 2 * x[0] * x[1] * x[2] / (x[3] * 1e12);
+        error[n++] = fabs(product_s(&gpu.gpu, x, dtype, *perm) / measured_s - 1);
+    }
+    qsort(error, (size_t)n, sizeof *error, ascending);
+    return n;
+}
+
+/* What the fits came to, and a little: no later change may lose it unseen. The 90th percentiles hold
+ * small and thin products; B200's holds shapes that differ by 1.6x between layouts of equal m, n, k. */
+static void products_take_what_was_measured_on_shapes_not_fitted(void **state)
+{
+    static const struct {
+        const char *gpu;
+        enum dtype dtype;
+        double median, p90;
+    } cases[] = {
+        {"a100-pcie-80", DTYPE_BF16, 0.03, 0.12},  {"b200-sxm-180", DTYPE_BF16, 0.065, 0.30},
+        {"v100-sxm2-16", DTYPE_FP16, 0.065, 0.36}, {"v100-sxm2-16", DTYPE_FP32, 0.05, 0.25},
+        {"t4", DTYPE_FP16, 0.065, 0.19},           {"t4", DTYPE_FP32, 0.095, 0.25}};
+    struct diag diag = {.perm = *state};
+    struct table *table = table_read("tests/published/gemm.csv", *state, &diag);
+    assert_non_null(table);
+    double *error = arena_new(*state, double, table->n_rows);
+    for (int i = 0; i < 6; i++) {
+        int n = errors_of(table, cases[i].gpu, cases[i].dtype, error, *state);
+        assert_true(n > 50);
+        assert_true(error[n / 2] < cases[i].median);
+        assert_true(error[n * 9 / 10] < cases[i].p90);
+    }
+}
+
+/* A scenario without a framework has the GPU's own numbers; a framework changes what it says. */
+static void frameworks_are_profiles_with_bases(void **state)
+{
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag, NULL};
+    const char *text = "{\"base\": \"mlperf\", \"issue\": \"7us\"}";
+    struct json *json = json_read_text("own", text, strlen(text), *state, &diag);
+    struct framework own, mlperf;
+    profile_read_framework(&reader, (struct profile_ref){json, json_root(json), NULL}, &own);
+    profile_read_framework(&reader, named(json, "mlperf"), &mlperf);
+    assert_true(diag_ok(&diag));
+    assert_close(own.issue_s, 7e-6, 1e-12);
+    assert_true(mlperf.issue_s < own.issue_s && mlperf.saved_frac > 0);
+    assert_close(own.saved_frac, mlperf.saved_frac, 1e-12);
+    json_close(json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +423,8 @@ int main(void)
         cmocka_unit_test(changes_reach_the_choices_they_name),
         cmocka_unit_test(a_change_of_nothing_is_an_error),
         cmocka_unit_test(nccl_rows_are_those_of_its_tuner),
+        cmocka_unit_test(products_take_what_was_measured_on_shapes_not_fitted),
+        cmocka_unit_test(frameworks_are_profiles_with_bases),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
