@@ -121,6 +121,7 @@ struct model *efficientnet_classifier(const struct model_kind *kind, int seq_len
     struct builder *b = &builder;
     struct shape outputs[MAX_STAGES];
     int n = backbone(b, network, kind->sizes[1], kind->sizes[2] != 0, outputs);
+    must(n > 0);
     struct shape at =
         conv_norm_act(b, "features.last", outputs[n - 1], network->head, window_square(1, 1, 0));
     at = brick_pool_all(b, "avgpool", at);

@@ -122,12 +122,12 @@ static struct shape enlarge(const struct place *p, struct shape in, int channels
 }
 
 static struct shape decode(struct builder *b, const struct unet *net, int level, struct shape in,
-                           struct shape skip)
+                           const struct shape *skip)
 {
     struct place p = {b, net, arena_text(b->perm, "up%d", level)};
     int filters = net->filters[level];
     struct shape at = enlarge(&p, in, net->narrows ? net->filters[level + 1] / 2 : filters);
-    at.c += skip.c; /* a skip that is larger is cropped */
+    at.c += skip->c; /* a skip that is larger is cropped */
     brick_concat(b, part(&p, "cat"), at);
     return two_convolutions(&p, at, filters, net->narrows && level > 0 ? filters / 2 : filters, 1);
 }
@@ -142,7 +142,7 @@ struct model *unet_build(const struct model_kind *kind, int seq_len, struct aren
     struct shape at = net->input;
     int n = 0;
     for (; n < MAX_LEVELS && net->filters[n]; n++) skips[n] = at = encode(b, net, n, at);
-    for (int level = n - 2; level >= 0; level--) at = decode(b, net, level, at, skips[level]);
+    for (int level = n - 2; level >= 0; level--) at = decode(b, net, level, at, &skips[level]);
     at = brick_conv(b, "out", at, net->n_classes,
                     window(net, net->out_kernel, 1, net->out_kernel / 2));
     brick_bias(b, net->n_classes);
