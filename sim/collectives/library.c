@@ -15,6 +15,13 @@ static bool allowed(const struct lib_choice *choice, const struct coll_req *req,
            (choice->max_nodes == 0 || n_nodes <= choice->max_nodes) && choice->algo->fits(req);
 }
 
+/* A message from one to one is divided up, so that no channel gets more than its size; a collective
+ * opens a channel only when there is enough for it. Source: NVIDIA/nccl src/enqueue.cc. */
+static bool is_message(enum coll_kind kind)
+{
+    return kind == COLL_ALLTOALL || kind == COLL_SENDRECV;
+}
+
 /* An all-to-all is a message to each peer, and each is cut on its own. */
 static double cut_B(const struct coll_req *req)
 {
@@ -26,7 +33,7 @@ int library_channels(const struct library *lib, const struct lib_choice *choice,
 {
     double each_B = choice->channel_B + req->n_ranks * choice->channel_per_rank_B;
     if (each_B <= 0) return lib->n_channels;
-    double n = floor(cut_B(req) / each_B);
+    double n = is_message(req->kind) ? ceil(cut_B(req) / each_B) : floor(cut_B(req) / each_B);
     return n < 1 ? 1 : n < lib->n_channels ? (int)n : lib->n_channels;
 }
 
@@ -46,8 +53,9 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     row.channel_cap_Bps *= (double)n * peers / lib->n_channels;
     row.base_latency_s += lib->channel_start_s * n;
     if (req->kind == COLL_ALLTOALL) row.base_latency_s += choice->per_peer_s * (req->n_ranks - 1);
+    int copiers = is_message(req->kind) ? lib->n_channels : n; /* who has no message copies */
     if (choice->own_copy_Bps > 0)
-        row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * n);
+        row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
     row.efficiency_scaleup *= spared(choice, req);
     return row;
 }

@@ -368,7 +368,7 @@ static void apply_hardware(struct library *library, const struct node_profile *n
     }
 }
 
-/* drop_rows — those that this server cannot serve. */
+/* drop_rows — those that this server cannot serve; the others lose what it does not pay. */
 static void drop_rows(struct library *library, const struct node_profile *node)
 {
     int n = 0;
@@ -379,7 +379,10 @@ static void drop_rows(struct library *library, const struct node_profile *node)
         if (choice->needs_scaleup && !linked) continue;
         bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
         if (choice->algo->wire_frac && !sums) continue;
-        library->choices[n++] = *choice;
+        library->choices[n] = *choice;
+        /* copies within a GPU are over long before what PCIe brings */
+        if (node->spec.scaleup == SCALEUP_NONE) library->choices[n].own_copy_Bps = 0;
+        n++;
     }
     library->n_choices = n;
 }
