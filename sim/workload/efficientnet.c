@@ -119,9 +119,8 @@ struct model *efficientnet_classifier(const struct model_kind *kind, int seq_len
     const struct network *network = &networks[kind->sizes[0]];
     struct builder builder = builder_open(kind->name, "image", kind->source, perm);
     struct builder *b = &builder;
-    struct shape outputs[MAX_STAGES];
+    struct shape outputs[MAX_STAGES] = {{0, 0, 0, 0}};
     int n = backbone(b, network, kind->sizes[1], kind->sizes[2] != 0, outputs);
-    must(n > 0);
     struct shape at =
         conv_norm_act(b, "features.last", outputs[n - 1], network->head, window_square(1, 1, 0));
     at = brick_pool_all(b, "avgpool", at);
@@ -217,7 +216,7 @@ struct model *efficientnet_detector(const struct model_kind *kind, int seq_len, 
     must(seq_len == 0);
     struct builder builder = builder_open(kind->name, "image", kind->source, perm);
     struct builder *b = &builder;
-    struct shape outputs[MAX_STAGES], levels[N_LEVELS];
+    struct shape outputs[MAX_STAGES] = {{0, 0, 0, 0}}, levels[N_LEVELS];
     backbone(b, &networks[EFFICIENTNET_B0], SIDE, false, outputs);
     levels[0] = bring(b, "fpn.in0", outputs[FINE]);
     levels[1] = bring(b, "fpn.in1", outputs[MIDDLE]);
