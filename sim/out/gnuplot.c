@@ -9,19 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void set_terminal(FILE *script, int width, int height)
-{
-    fprintf(script,
-            "set terminal pngcairo size %d, %d font \"DejaVu Sans,10\" background \"white\"\n",
-            width, height);
-}
-
 struct gnuplot gnuplot_open(int width, int height)
 {
-    struct gnuplot plot = {tmpfile()};
-    if (!plot.script) die("cannot make a temporary file: %s", strerror(errno));
-    set_terminal(plot.script, width, height);
-    return plot;
+    FILE *script = tmpfile();
+    if (script) {
+        fprintf(script,
+                "set terminal pngcairo size %d, %d font \"DejaVu Sans,10\" background \"white\"\n",
+                width, height);
+        return (struct gnuplot){script};
+    }
+    die("cannot make a temporary file: %s", strerror(errno));
 }
 
 void gnuplot_text(FILE *script, const char *text)

@@ -176,7 +176,7 @@ static void files_are_read_up_to_their_limit(void **state)
     assert_int_equal(table_read(name, perm, &diag)->n_rows, 1);
     assert_int_equal(ftruncate(file, (off_t)1 << 40), 0);
     assert_null(table_read(name, perm, &diag));
-    assert_string_equal(diag.messages[0], arena_text(perm, "%s: is larger than 256 MiB", name));
+    assert_string_equal(diag.messages[0], arena_text(perm, "%s: is larger than 1 GiB", name));
     close(file);
     unlink(name);
     assert_null(table_read(name, perm, &diag));
