@@ -113,7 +113,8 @@ double coll_wait_s(const struct coll_phase *phase, struct coll_hops hops, double
 struct coll_algo {
     const char *name; /* as written in scenarios */
     enum coll_kind kind;
-    bool servers;                             /* has the n_servers further members */
+    bool in_blocks; /* a message carries one of n_ranks blocks of the buffer, not all of it */
+    bool servers;   /* has the n_servers further members */
     bool (*fits)(const struct coll_req *req); /* can run this request at all */
     double (*cost_s)(const struct coll_req *req,
                      struct coll_hops hops); /* closed form on an idle uniform network */

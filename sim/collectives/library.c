@@ -44,6 +44,40 @@ static double spared(const struct lib_choice *choice, const struct coll_req *req
     return spares ? 1 / choice->algo->wire_frac(req) : 1;
 }
 
+static bool leaves_node(const struct coll_req *req)
+{
+    return req->n_ranks > req->ranks_per_node;
+}
+
+static double least(double a, double limit)
+{
+    return limit > 0 && limit < a ? limit : a;
+}
+
+static void limit_network(struct lib_choice *row, const struct coll_req *req)
+{
+    bool pair = req->n_ranks == 2 * req->ranks_per_node;
+    if (leaves_node(req))
+        row->efficiency_net =
+            least(row->efficiency_net, pair ? row->net.pair_frac : row->net.more_frac);
+}
+
+static void add_network(struct lib_choice *row, const struct coll_req *req)
+{
+    if (!leaves_node(req)) return;
+    double message_B = req->size_B / req->n_channels / (row->algo->in_blocks ? req->n_ranks : 1);
+    row->net_latency_s +=
+        row->handshake_frac * row->net.handshake_s * message_B / (message_B + row->net.eager_B);
+}
+
+/* Peers of an all-to-all: on other nodes as the card says, if it does. */
+static double peers_s(const struct lib_choice *choice, const struct coll_req *req)
+{
+    double net_s = choice->net.peer_s > 0 ? choice->net.peer_s : choice->per_peer_s;
+    return (req->ranks_per_node - 1) * choice->per_peer_s +
+           (req->n_ranks - req->ranks_per_node) * net_s;
+}
+
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
                               const struct coll_req *req)
 {
@@ -52,10 +86,12 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     int peers = req->kind == COLL_ALLTOALL && req->n_ranks > 1 ? req->n_ranks - 1 : 1;
     row.channel_cap_Bps *= (double)n * peers / lib->n_channels;
     row.base_latency_s += lib->channel_start_s * n;
-    if (req->kind == COLL_ALLTOALL) row.base_latency_s += choice->per_peer_s * (req->n_ranks - 1);
+    if (req->kind == COLL_ALLTOALL) row.base_latency_s += peers_s(choice, req);
     int copiers = is_message(req->kind) ? lib->n_channels : n; /* who has no message copies */
     if (choice->own_copy_Bps > 0)
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
+    limit_network(&row, req);
+    add_network(&row, req);
     row.efficiency_scaleup *= spared(choice, req);
     return row;
 }
@@ -78,6 +114,7 @@ struct lib_choice library_tuner_row(const struct lib_choice *choice, const struc
         row.efficiency_net = choice->tuner.efficiency_net;
         row.channel_cap_Bps = INFINITY;
     }
+    limit_network(&row, req);
     row.efficiency_scaleup *= spared(choice, req);
     return row;
 }

@@ -12,6 +12,16 @@ struct lib_tuner {
     double efficiency_scaleup, efficiency_pcie, efficiency_net;
 };
 
+/* What the transport between nodes adds to a row. */
+struct lib_net {
+    double handshake_s; /* per hop of a message that is not sent eagerly: both ends first agree */
+    double eager_B;     /* size at which half of it is paid; larger ones pay it all, in the limit */
+    double peer_s; /* per peer on another node that a rank has in an all-to-all; 0: as per_peer_s */
+    double pair_frac,
+        more_frac; /* most of the line rate that the row reaches on two nodes, and on more;
+                                    0: no limit */
+};
+
 /* one (algorithm, protocol) a library may choose for a kind of collective */
 struct lib_choice {
     enum coll_kind kind;
@@ -30,7 +40,9 @@ struct lib_choice {
     double per_peer_s;      /* all-to-all: start-up for each of the n - 1 peers */
     double
         own_copy_Bps; /* per channel: a rank's own block, copied while it sends nothing; 0: not paid */
-    double chunk_B;           /* pipelining grain; 0: the library's */
+    double chunk_B; /* pipelining grain; 0: the library's */
+    struct lib_net net;
+    double handshake_frac;    /* of net.handshake_s that the protocol pays */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
     bool needs_scaleup;       /* only where GPUs have links of their own */
@@ -59,9 +71,10 @@ struct library {
 int library_channels(const struct library *lib, const struct lib_choice *choice,
                      const struct coll_req *req);
 
-/* library_row — what a choice costs for one request: start-up of channels and the copy of a rank's
- * own block join the base latency, the cap is that of the open channels, and what a switch
- * that sums spares the cables raises the efficiency. Everything that is timed is timed by this row. */
+/* library_row — what a choice costs for one request: start-up of channels, of peers on other nodes
+ * and the copy of a rank's own block join the base latency, the handshake of its messages the latency
+ * between nodes, the cap is that of the open channels, and what a switch that sums spares the cables
+ * raises the efficiency. Everything that is timed is timed by this row. */
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
                               const struct coll_req *req);
 

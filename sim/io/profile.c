@@ -39,6 +39,8 @@ static const struct field gpu_fields[] = {
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
     REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
     REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),
+    REAL("tree_pair_bandwidth", DIM_RATE, struct gpu_profile, tree_pair_Bps, 0, LARGE, "0GB/s", "most that a server sends through one card in a tree over two servers; 0 = no limit"),
+    REAL("tree_bandwidth", DIM_RATE, struct gpu_profile, tree_Bps, 0, LARGE, "0GB/s", "the same over more servers"),
 };
 
 static const char *const scaleup_names[] = {"none", "switch", "mesh", NULL};
@@ -73,6 +75,10 @@ static const struct field nic_fields[] = {
     REAL("latency", DIM_TIME, struct nic_profile, latency_s, 0, 10, "0.7us", "of the link between the card and its switch, the card's own share included"),
     REAL("efficiency", DIM_FRACTION, struct nic_profile, efficiency, 1e-3, 1, "0.9", "share of the line rate that a large collective reaches"),
     REAL("host_latency", DIM_TIME, struct nic_profile, host_latency_s, 0, 10, "0us", "per message in the hosts at both ends together"),
+    REAL("handshake", DIM_TIME, struct nic_profile, handshake_s, 0, 10, "0us", "per message that is too large to be sent at once: both ends first agree"),
+    REAL("eager", DIM_SIZE, struct nic_profile, eager_B, 0, LARGE, "8KiB", "message of which half of the handshake is paid; larger ones pay more of it"),
+    REAL("peer_latency", DIM_TIME, struct nic_profile, peer_s, 0, 10, "0us", "for each peer on another server in an all-to-all"),
+    REAL("alltoall_efficiency", DIM_FRACTION, struct nic_profile, alltoall_efficiency, 0, 1, "0", "share of the line rate that a large all-to-all reaches; 0 = as efficiency"),
     BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
 };
 
@@ -109,6 +115,7 @@ const struct field profile_choice_fields[] = {
     REAL("efficiency_pcie", DIM_FRACTION, struct lib_choice, efficiency_pcie, 1e-3, 1, "1", "payload of what crosses PCIe; the server's own efficiency multiplies it"),
     REAL("efficiency_net", DIM_FRACTION, struct lib_choice, efficiency_net, 1e-3, 1, "1", "payload of what crosses the network; the card's own efficiency multiplies it"),
     REAL("channel_bandwidth", DIM_RATE, struct lib_choice, channel_cap_Bps, 0, LARGE, "0GB/s", "most that one channel carries; 0 = no limit"),
+    REAL("handshake", DIM_NUMBER, struct lib_choice, handshake_frac, 0, 10, "1", "share of the card's handshake that the protocol pays"),
     REAL("min_size", DIM_SIZE, struct lib_choice, min_B, 0, LARGE, "0B", "smallest collective it is used for"),
     REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
     INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),

@@ -17,9 +17,10 @@
 
 struct gpu_profile {
     struct gpu gpu;
-    const char *node; /* the server it usually sits in; "" = none */
-    double spread;    /* relative standard deviation of predicted kernel times */
-    double jitter;    /* see inputs.h */
+    const char *node;               /* the server it usually sits in; "" = none */
+    double spread;                  /* relative standard deviation of predicted kernel times */
+    double jitter;                  /* see inputs.h */
+    double tree_pair_Bps, tree_Bps; /* through one card, see pair_frac of lib_net; 0: no limit */
 };
 
 struct node_profile {
@@ -35,10 +36,13 @@ struct node_profile {
 
 struct nic_profile {
     const char *name, *source;
-    double bandwidth_Bps, latency_s; /* of its port, per direction */
-    double efficiency;               /* what a large transfer gets of the line rate, (0, 1] */
-    double host_latency_s;           /* per message, in the hosts at both ends together */
-    bool rdma;                       /* can read GPU memory itself (if the server lets it) */
+    double bandwidth_Bps, latency_s;     /* of its port, per direction */
+    double efficiency;                   /* what a large transfer gets of the line rate, (0, 1] */
+    double host_latency_s;               /* per message, in the hosts at both ends together */
+    double handshake_s, eager_B, peer_s; /* see lib_net */
+    double
+        alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */
+    bool rdma;               /* can read GPU memory itself (if the server lets it) */
 };
 
 struct library_profile {

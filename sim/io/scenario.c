@@ -350,21 +350,41 @@ static bool read_nic(const struct loader *load, struct node_profile *node, struc
     return load->diag->n_messages == before;
 }
 
-/* apply_hardware — a library's rows are shares of what the hardware does. */
-static void apply_hardware(struct library *library, const struct node_profile *node,
-                           const struct nic_profile *nic)
+struct hardware {
+    struct gpu_profile gpu;
+    struct node_profile node;
+    struct nic_profile nic;
+};
+
+static void apply_network(struct lib_choice *choice, const struct hardware *hardware)
 {
+    const struct nic_profile *nic = &hardware->nic;
+    bool spread = choice->kind == COLL_ALLTOALL && nic->alltoall_efficiency > 0;
+    double efficiency = spread ? nic->alltoall_efficiency : nic->efficiency;
+    choice->efficiency_net *= efficiency;
+    choice->tuner.efficiency_net *= efficiency;
+    choice->net_latency_s += nic->host_latency_s;
+    choice->net.handshake_s = nic->handshake_s;
+    choice->net.eager_B = nic->eager_B;
+    choice->net.peer_s = nic->peer_s;
+    if (nic->bandwidth_Bps <= 0 || strcmp(choice->algo->name, "tree") != 0) return;
+    choice->net.pair_frac = hardware->gpu.tree_pair_Bps / nic->bandwidth_Bps;
+    choice->net.more_frac = hardware->gpu.tree_Bps / nic->bandwidth_Bps;
+}
+
+/* apply_hardware — a library's rows are shares of what the hardware does. */
+static void apply_hardware(struct library *library, const struct hardware *hardware)
+{
+    const struct node_profile *node = &hardware->node;
     for (int i = 0; i < library->n_choices; i++) {
         struct lib_choice *choice = &library->choices[i];
         bool in_switch = choice->algo->wire_frac && choice->kind != COLL_ALLGATHER;
         double scaleup_frac = in_switch ? node->sum_efficiency : node->scaleup_efficiency;
         choice->efficiency_scaleup *= scaleup_frac;
         choice->efficiency_pcie *= node->pcie_efficiency;
-        choice->efficiency_net *= nic->efficiency;
-        choice->net_latency_s += nic->host_latency_s;
         choice->tuner.efficiency_scaleup *= scaleup_frac;
         choice->tuner.efficiency_pcie *= node->pcie_efficiency;
-        choice->tuner.efficiency_net *= nic->efficiency;
+        apply_network(choice, hardware);
     }
 }
 
@@ -387,9 +407,9 @@ static void drop_rows(struct library *library, const struct node_profile *node)
     library->n_choices = n;
 }
 
-static void read_library(const struct loader *load, const struct node_profile *node,
-                         const struct nic_profile *nic)
+static void read_library(const struct loader *load, const struct hardware *hardware)
 {
+    const struct node_profile *node = &hardware->node;
     struct profile_reader reader = reader_of(load);
     struct library_profile profile;
     int i = 0;
@@ -397,7 +417,7 @@ static void read_library(const struct loader *load, const struct node_profile *n
     while (default_libraries[i].strategy && strcmp(default_libraries[i].strategy, strategy) != 0)
         i++;
     profile_read_library(&reader, ref_of(load, "library", default_libraries[i].library), &profile);
-    if (profile.hardware_efficiency) apply_hardware(&profile.library, node, nic);
+    if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
     drop_rows(&profile.library, node);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;
@@ -411,14 +431,12 @@ static void read_library(const struct loader *load, const struct node_profile *n
 
 static void load_hardware(const struct loader *load)
 {
-    struct gpu_profile gpu;
-    struct node_profile node;
-    struct nic_profile nic;
-    if (!read_gpu(load, &gpu) || !read_node(load, &gpu, &node)) return;
-    check_counts(load, &node);
-    if (!read_nic(load, &node, &nic)) return;
-    load->in->node = node.spec;
-    read_library(load, &node, &nic);
+    struct hardware own;
+    if (!read_gpu(load, &own.gpu) || !read_node(load, &own.gpu, &own.node)) return;
+    check_counts(load, &own.node);
+    if (!read_nic(load, &own.node, &own.nic)) return;
+    load->in->node = own.node.spec;
+    read_library(load, &own);
 }
 
 static void load_fabric(const struct loader *load)

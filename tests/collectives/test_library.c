@@ -170,6 +170,51 @@ static void a_tuner_may_see_other_costs(void **state)
                  1e-6, 1e-12);
 }
 
+/* 4 nodes of 2 ranks, 2 channels, 8 MB. A ring's message is a block of 1 MB, 500 kB a channel: with half
+ * of the handshake paid at 500 kB it costs 10 us of 20, and half of that by a protocol that pays half.
+ * A tree's is all: 4 MB a channel, 8/9 of it. */
+static void what_the_network_adds_depends_on_the_message(void **state)
+{
+    (void)state;
+    const struct library lib = {.n_channels = 1};
+    struct coll_req req = {
+        .kind = COLL_ALLREDUCE, .n_ranks = 8, .ranks_per_node = 2, .n_channels = 2, .size_B = 8e6};
+    struct lib_choice row = {
+        .kind = COLL_ALLREDUCE,
+        .algo = coll_find(COLL_ALLREDUCE, "ring"),
+        .net_latency_s = 5e-6,
+        .efficiency_net = 0.9,
+        .channel_cap_Bps = 1e12,
+        .handshake_frac = 1,
+        .net = {.handshake_s = 20e-6, .eager_B = 500e3, .pair_frac = 0.5, .more_frac = 0.7}};
+    assert_close(library_row(&lib, &row, &req).net_latency_s, 15e-6, 1e-12);
+    assert_close(library_row(&lib, &row, &req).efficiency_net, 0.7, 1e-12);
+    row.handshake_frac = 0.5;
+    assert_close(library_row(&lib, &row, &req).net_latency_s, 10e-6, 1e-12);
+    row.algo = coll_find(COLL_ALLREDUCE, "tree");
+    assert_close(library_row(&lib, &row, &req).net_latency_s, 5e-6 + 10e-6 * 8 / 9, 1e-12);
+    req.n_ranks = 4;
+    assert_close(library_row(&lib, &row, &req).efficiency_net, 0.5, 1e-12);
+    req.n_ranks = 2; /* all on one node: the network adds nothing */
+    assert_close(library_row(&lib, &row, &req).net_latency_s, 5e-6, 1e-12);
+    assert_close(library_row(&lib, &row, &req).efficiency_net, 0.9, 1e-12);
+}
+
+/* 6 of 8 ranks stand on other nodes: 6 times what a peer costs, once per all-to-all. */
+static void peers_on_other_nodes_cost_an_all_to_all(void **state)
+{
+    (void)state;
+    const struct library lib = {.n_channels = 1};
+    struct coll_req req = {
+        .kind = COLL_ALLTOALL, .n_ranks = 8, .ranks_per_node = 2, .n_channels = 1, .size_B = 1e3};
+    const struct lib_choice row = {.kind = COLL_ALLTOALL,
+                                   .algo = coll_find(COLL_ALLTOALL, "direct"),
+                                   .efficiency_net = 1,
+                                   .channel_cap_Bps = 1e12,
+                                   .net = {.peer_s = 3e-6, .eager_B = 1}};
+    assert_close(library_row(&lib, &row, &req).base_latency_s, 18e-6, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +227,8 @@ int main(void)
         cmocka_unit_test(a_switch_that_sums_spares_the_cables),
         cmocka_unit_test(a_tuner_may_see_other_costs),
         cmocka_unit_test(nothing_fits_outside_kind_size_nodes_and_algorithm),
+        cmocka_unit_test(what_the_network_adds_depends_on_the_message),
+        cmocka_unit_test(peers_on_other_nodes_cost_an_all_to_all),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
