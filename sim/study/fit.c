@@ -221,7 +221,9 @@ static double minimise(struct search *search, double *x, int max_evaluations, in
     how.first_step = FIRST_STEP / 4;
     int most = how.n_evaluations + SIMPLEX_TURNS * how.n;
     how.max_evaluations = most < max_evaluations ? most : max_evaluations;
-    if (how.n <= SIMPLEX_MAX) loss = minimise_simplex(&how, x, search->study->work);
+    /* a simplex of n + 1 points, its start and its end are evaluated whatever the limit */
+    bool room = how.n_evaluations + how.n + 3 <= how.max_evaluations;
+    if (room && how.n <= SIMPLEX_MAX) loss = minimise_simplex(&how, x, search->study->work);
     *n_evaluations += how.n_evaluations;
     return loss;
 }
