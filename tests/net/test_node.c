@@ -65,6 +65,17 @@ static void a_gpu_reaches_the_nic_of_its_switch_directly(void **state)
                         "node 1 pcie 2 > gpu 12");
 }
 
+/* As above, but the GPUs next to NIC 0 are a switch away: host and sockets are left alone. */
+static void a_far_nic_is_reached_by_the_gpu_next_to_it(void **state)
+{
+    struct node_spec node = eight_gpu_node();
+    node.scaleup = SCALEUP_SWITCH;
+    struct topo *topo = built(node, fabric_of("switch"), 16, *state);
+    assert_string_equal(route_text(topo, gpu_at(3), gpu_at(12), 0, *state),
+                        "node 0 nvswitch > gpu 0 > node 0 pcie 0 > node 0 nic 0 > switch > "
+                        "node 1 nic 0 > node 1 pcie 0 > gpu 8 > node 1 nvswitch > gpu 12");
+}
+
 static void without_gpudirect_data_is_staged_in_host_memory(void **state)
 {
     struct node_spec node = eight_gpu_node();
@@ -239,6 +250,7 @@ int main(void)
         cmocka_unit_test(gpus_without_a_pcie_switch_hang_on_the_host_bridge),
         cmocka_unit_test(scale_up_takes_all_traffic_between_gpus),
         cmocka_unit_test(a_gpu_reaches_the_nic_of_its_switch_directly),
+        cmocka_unit_test(a_far_nic_is_reached_by_the_gpu_next_to_it),
         cmocka_unit_test(without_gpudirect_data_is_staged_in_host_memory),
         cmocka_unit_test(host_memory_reaches_gpus_and_nics),
         cmocka_unit_test(sockets_form_a_ring),
