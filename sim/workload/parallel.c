@@ -161,7 +161,8 @@ static const char *refuse_ranks(const struct train_spec *spec, const char **key,
 static const char *refuse_blocks(const struct split *split, const struct model *model,
                                  const char **key, struct arena *perm)
 {
-    bool whole = split->tensor == 1 && split->pipeline == 1 && split->context == 1;
+    bool whole = split->tensor == 1 && split->pipeline == 1 && split->context == 1 &&
+                 split->virtual_stages == 1;
     *key = "tensor_parallel";
     if (model->n_blocks == 0) {
         if (whole && split->recompute == RECOMPUTE_NONE) return NULL;

@@ -5,9 +5,10 @@
 /* How many micro-batches go through the chunks together from `first` on. */
 static int group_size(const struct pipeline *pipeline, int first)
 {
-    int left = pipeline->n_micro_batches - first;
+    int n = pipeline->n_micro_batches, p = pipeline->n_stages;
     if (pipeline->n_chunks == 1) return 1;
-    return left < 2 * pipeline->n_stages ? left : pipeline->n_stages;
+    if (n < p) return n;
+    return first == 0 ? p + n % p : p;
 }
 
 static int n_ahead(const struct pipeline *pipeline, int stage)

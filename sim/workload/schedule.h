@@ -10,7 +10,7 @@
  * Interleaved (v > 1), forwards take p micro-batches through the first chunk, the same p through the
  * second, and so on; backwards likewise from the last chunk to the first; a stage runs 2 (p - r - 1)
  * + (v - 1) p forwards ahead. What is left of the micro-batches beyond a multiple of p goes with the
- * last p of them.
+ * first p of them.
  *
  * With equal stages and free transfers a step takes (m + (p - 1) / v) (F + B), F and B being the time
  * of a stage's chunks together.
