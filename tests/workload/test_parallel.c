@@ -194,23 +194,58 @@ static void what_does_not_divide_is_refused(void **state)
         struct split split;
         const char *key, *why;
     } cases[] = {
-        {"gpt2", 12, {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE}, "tensor_parallel", "12 GPUs are no multiple of the 8"},
-        {"gpt2", 16, {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE}, "tensor_parallel", "8 does not divide the 12 attention heads"},
-        {"gpt2", 32, {1, 16, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE}, "pipeline_parallel", "16 stages of 1, but gpt2 has 12 blocks"},
-        {"gpt2", 8, {1, 1, 2, 1, 1, false, 0, 0, RECOMPUTE_NONE}, "virtual_stages", "needs pipeline_parallel"},
-        {"gpt2", 8, {1, 1, 1, 1, 8, false, 0, 0, RECOMPUTE_NONE}, "expert_parallel", "gpt2 has no experts"},
-        {"gpt2", 8, {1, 1, 1, 1, 1, false, 3, 3, RECOMPUTE_NONE}, "shard_ranks", "3 does not divide the 8 ranks"},
-        {"mixtral-8x7b", 48, {1, 1, 1, 1, 16, false, 0, 0, RECOMPUTE_NONE}, "expert_parallel", "16 does not divide the 8 experts"},
-        {"mixtral-8x7b", 48, {1, 1, 1, 6, 4, false, 0, 0, RECOMPUTE_NONE}, "expert_parallel", "groups of 4 and of 6 neighbouring ranks cross"},
-        {"resnet50", 8, {2, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE}, "tensor_parallel", "resnet50 is not made of equal blocks"},
+        {"gpt2",
+         12,
+         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         "tensor_parallel",
+         "12 GPUs are no multiple of the 8"},
+        {"gpt2",
+         16,
+         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         "tensor_parallel",
+         "8 does not divide the 12 attention heads"},
+        {"gpt2",
+         32,
+         {1, 16, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         "pipeline_parallel",
+         "16 stages of 1, but gpt2 has 12 blocks"},
+        {"gpt2",
+         8,
+         {1, 1, 2, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         "virtual_stages",
+         "needs pipeline_parallel"},
+        {"gpt2",
+         8,
+         {1, 1, 1, 1, 8, false, 0, 0, RECOMPUTE_NONE},
+         "expert_parallel",
+         "gpt2 has no experts"},
+        {"gpt2",
+         8,
+         {1, 1, 1, 1, 1, false, 3, 3, RECOMPUTE_NONE},
+         "shard_ranks",
+         "3 does not divide the 8 ranks"},
+        {"mixtral-8x7b",
+         48,
+         {1, 1, 1, 1, 16, false, 0, 0, RECOMPUTE_NONE},
+         "expert_parallel",
+         "16 does not divide the 8 experts"},
+        {"mixtral-8x7b",
+         48,
+         {1, 1, 1, 6, 4, false, 0, 0, RECOMPUTE_NONE},
+         "expert_parallel",
+         "groups of 4 and of 6 neighbouring ranks cross"},
+        {"resnet50",
+         8,
+         {2, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         "tensor_parallel",
+         "resnet50 is not made of equal blocks"},
         {"resnet50", 8, {1, 1, 1, 1, 1, false, 3, 0, RECOMPUTE_NONE}, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct train_spec spec = spec_of(cases[i].n_ranks, 1, 1, 1);
         spec.split = cases[i].split;
         const char *key = NULL;
-        const char *why =
-            parallel_refusal(&spec, rig_model(cases[i].model, *state), &key, *state);
+        const char *why = parallel_refusal(&spec, rig_model(cases[i].model, *state), &key, *state);
         if (!cases[i].why) {
             assert_null(why);
             continue;
