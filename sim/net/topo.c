@@ -222,8 +222,8 @@ bool topo_uses_nic(const struct topo *topo, int gpu, int nic)
 static struct node_end relay_of(const struct topo *topo, struct node_end end, int nic)
 {
     const struct node_layout *layout = topo->layout;
-    bool relays = end.kind == VERTEX_GPU && topo->node.scaleup != SCALEUP_NONE &&
-                  topo->node.gpudirect;
+    bool relays =
+        end.kind == VERTEX_GPU && topo->node.scaleup != SCALEUP_NONE && topo->node.gpudirect;
     if (!relays || layout->nics[nic].socket == layout->gpus[end.index].socket) return end;
     return (struct node_end){VERTEX_GPU, layout->gpu_of_nic[nic]};
 }

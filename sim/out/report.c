@@ -66,9 +66,10 @@ static void print_cluster(FILE *out, const struct inputs *in)
 static void print_training(FILE *out, const struct inputs *in)
 {
     label(out, "training");
-    fprintf(out, "%s, %s, %s, %.6g %ss a GPU", in->model->name, in->train.strategy,
-            dtype_names[in->train.dtype], in->train.batch_per_gpu * in->train.grad_accumulation,
-            in->model->sample);
+    double samples = in->train.batch_per_gpu * in->train.grad_accumulation;
+    bool spans = in->job->samples_per_iteration < samples * in->n_gpus;
+    fprintf(out, "%s, %s, %s, %.6g %ss a %s", in->model->name, in->train.strategy,
+            dtype_names[in->train.dtype], samples, in->model->sample, spans ? "replica" : "GPU");
     if (in->train.grad_accumulation > 1)
         fprintf(out, " in %d micro-batches", in->train.grad_accumulation);
     fprintf(out, ", %.6g in all; %s\n", in->job->samples_per_iteration, in->library.name);

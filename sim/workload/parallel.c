@@ -38,11 +38,11 @@ enum { N_ENDS = 5 };
 /* sorted_ends — in rising order, equal ones as often as they are there. */
 static void sorted_ends(const struct ends *ends, int *sorted)
 {
-    int all[N_ENDS] = {ends->tensor, ends->context, ends->experts, ends->shards, ends->all};
+    const int all[N_ENDS] = {ends->tensor, ends->context, ends->experts, ends->shards, ends->all};
     for (int i = 0; i < N_ENDS; i++) {
-        int at = i;
-        for (; at > 0 && sorted[at - 1] > all[i]; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = all[i];
+        int place = 0; /* how many come before it: smaller ones, and equal ones ahead of it */
+        for (int j = 0; j < N_ENDS; j++) place += all[j] < all[i] || (all[j] == all[i] && j < i);
+        sorted[place] = all[i];
     }
 }
 
