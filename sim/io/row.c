@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* ALLTOALL_MAX: a plan holds the links of all pairs, some tens of bytes for each of n^2 pairs and
- * round; beyond this one row could take all memory */
-enum { MAX_MEMBERS = 64, MAX_PATTERN = 512, ALLTOALL_MAX = 256 };
+/* ALLTOALL_MAX: a plan holds the links of all pairs, some 250 bytes for each of n^2 pairs; beyond
+ * this one row could take seconds and gigabytes */
+enum { MAX_MEMBERS = 64, MAX_PATTERN = 512, ALLTOALL_MAX = 2048 };
 
 static const double US = 1e-6, GB = 1e9, LARGEST = 1e18;
 /* Bandwidth is printed to four digits of size / time; a wrong unit is off by a factor of 8 or more. */

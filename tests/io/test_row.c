@@ -114,10 +114,11 @@ static void what_the_library_lacks_is_a_reason(void **state)
                         "library nccl-2.18: has no sendrecv LL128 for this shape");
     job.protocol = NULL;
     assert_null(row_refusal(&job, 8, *state));
-    job = map_text(COLUMNS "s,alltoall,a100-sxm-80,nvswitch2,ib,fat-tree,8,33,8,200,NCCL,2.18,"
+    job = map_text(COLUMNS "s,alltoall,a100-sxm-80,nvswitch2,ib,fat-tree,8,257,8,200,NCCL,2.18,"
                            "auto,auto,8,9\n",
                    *state);
-    assert_string_equal(row_refusal(&job, 8, *state), "collective alltoall: on more than 256 GPUs");
+    assert_string_equal(row_refusal(&job, 8, *state),
+                        "collective alltoall: on more than 2048 GPUs");
 }
 
 /* Only the name differs in rows 0 and 1, only a key in 2; rules could not tell 0 from 1. */
