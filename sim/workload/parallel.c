@@ -41,7 +41,7 @@ static void sorted_ends(const struct ends *ends, int *sorted)
     const int all[N_ENDS] = {ends->tensor, ends->context, ends->experts, ends->shards, ends->all};
     for (int i = 0; i < N_ENDS; i++) {
         int place = 0; /* how many come before it: smaller ones, and equal ones ahead of it */
-        for (int j = 0; j < N_ENDS; j++) place += all[j] < all[i] || (all[j] == all[i] && j < i);
+        for (int j = 0; j < N_ENDS; j++) place += j < i ? all[j] <= all[i] : all[j] < all[i];
         sorted[place] = all[i];
     }
 }
