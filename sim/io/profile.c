@@ -175,9 +175,9 @@ static void report_choices(struct arena *perm, const char *const *known, int n, 
     for (int i = 1; i < n; i++) *list = arena_text(perm, "%s, %s", *list, known[i]);
 }
 
-/* NOLINTNEXTLINE(readability-function-size): seven plain facts; a struct for one caller would hide them */
 enum { MAX_LISTED = 80 }; /* names of about ten letters in one message */
 
+/* NOLINTNEXTLINE(readability-function-size): seven plain facts; a struct for one caller would hide them */
 void profile_unknown(struct diag *diag, struct diag_place place, const char *what, const char *name,
                      const char *const *known, int n_known, struct arena *perm)
 {
@@ -529,8 +529,8 @@ static bool met_before(const struct chain *chain, const struct stat *status)
     return false;
 }
 
-static void edit(const struct profile_edits *edits, const char *name, struct json *json,
-                 struct diag *diag)
+static void apply_edits(const struct profile_edits *edits, const char *name, struct json *json,
+                        struct diag *diag)
 {
     for (int i = 0; edits && i < edits->n; i++) {
         const struct profile_edit *edit = &edits->edits[i];
@@ -554,7 +554,7 @@ static void load_file(const struct profile_reader *reader, const struct profile_
     }
     struct json *json = json_read_file(file, reader->perm, reader->diag);
     if (!json) return;
-    edit(reader->edits, name, json, reader->diag);
+    apply_edits(reader->edits, name, json, reader->diag);
     const struct json_node *root = json_root(json);
     if (json_kind(root) == JSON_OBJECT) {
         struct chain link = {chain, status.st_dev, status.st_ino};
@@ -626,7 +626,7 @@ void profile_read_nic(const struct profile_reader *reader, struct profile_ref re
     out->name = name_of(ref, out->name);
 }
 
-static double stated(double tuner, double row)
+static double or_row(double tuner, double row)
 {
     return tuner < 0 ? row : tuner;
 }
@@ -639,13 +639,13 @@ static void fill_tuner(struct lib_choice *row)
                      tuner->pcie_latency_s >= 0 || tuner->net_latency_s >= 0 ||
                      tuner->efficiency_scaleup >= 0 || tuner->efficiency_pcie >= 0 ||
                      tuner->efficiency_net >= 0;
-    tuner->base_latency_s = stated(tuner->base_latency_s, row->base_latency_s);
-    tuner->scaleup_latency_s = stated(tuner->scaleup_latency_s, row->scaleup_latency_s);
-    tuner->pcie_latency_s = stated(tuner->pcie_latency_s, row->pcie_latency_s);
-    tuner->net_latency_s = stated(tuner->net_latency_s, row->net_latency_s);
-    tuner->efficiency_scaleup = stated(tuner->efficiency_scaleup, row->efficiency_scaleup);
-    tuner->efficiency_pcie = stated(tuner->efficiency_pcie, row->efficiency_pcie);
-    tuner->efficiency_net = stated(tuner->efficiency_net, row->efficiency_net);
+    tuner->base_latency_s = or_row(tuner->base_latency_s, row->base_latency_s);
+    tuner->scaleup_latency_s = or_row(tuner->scaleup_latency_s, row->scaleup_latency_s);
+    tuner->pcie_latency_s = or_row(tuner->pcie_latency_s, row->pcie_latency_s);
+    tuner->net_latency_s = or_row(tuner->net_latency_s, row->net_latency_s);
+    tuner->efficiency_scaleup = or_row(tuner->efficiency_scaleup, row->efficiency_scaleup);
+    tuner->efficiency_pcie = or_row(tuner->efficiency_pcie, row->efficiency_pcie);
+    tuner->efficiency_net = or_row(tuner->efficiency_net, row->efficiency_net);
 }
 
 void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,

@@ -87,25 +87,6 @@ struct fabric_size cascade_size(const struct fabric_spec *spec, int n_ports)
                                 .n_cables = n_ports + g * of_group + pairs(g)};
 }
 
-/* the place of the pair a < b among the pairs of n: rows of n - 1, n - 2, ... before */
-static int pair_of(int n, int a, int b)
-{
-    return a * (2 * n - a - 1) / 2 + b - a - 1;
-}
-
-/* All n routers first, first + stride, ... joined, in the order of their pairs. */
-static void add_mesh(struct topo *topo, int n, int stride, struct link cable, struct arena *perm)
-{
-    int first = cable.src;
-    for (int a = 0; a < n; a++) {
-        for (int b = a + 1; b < n; b++) {
-            cable.src = first + a * stride;
-            cable.dst = first + b * stride;
-            topo_add_cable(topo, cable, perm);
-        }
-    }
-}
-
 static void add_local(struct topo *topo, struct cascade *shape, int first, struct arena *perm)
 {
     const struct fabric_spec *spec = &topo->fabric_spec;
@@ -114,13 +95,13 @@ static void add_local(struct topo *topo, struct cascade *shape, int first, struc
     shape->first_row_link = topo->n_links;
     for (int row = 0; row < shape->g * shape->rows; row++) {
         cable.src = first + row * shape->columns;
-        add_mesh(topo, shape->columns, 1, cable, perm);
+        fabric_add_mesh(topo, shape->columns, 1, cable, perm);
     }
     shape->first_column_link = topo->n_links;
     for (int column = 0; column < shape->g * shape->columns; column++) {
         int group = column / shape->columns;
         cable.src = first + group * shape->rows * shape->columns + column % shape->columns;
-        add_mesh(topo, shape->rows, shape->columns, cable, perm);
+        fabric_add_mesh(topo, shape->rows, shape->columns, cable, perm);
     }
 }
 
@@ -154,13 +135,6 @@ void cascade_build(struct topo *topo, const int *port_vertex, int n_ports, struc
         fabric_group_cut_Bps(topo, shape->p, shape->rows * shape->columns, *perm);
 }
 
-/* one link of a mesh of n, whose first is link `first` */
-static int mesh_link(int first, int n, int src, int dst)
-{
-    int pair = src < dst ? pair_of(n, src, dst) : pair_of(n, dst, src);
-    return first + 2 * pair + (src > dst);
-}
-
 /* Within a group: along the row, then along the column. */
 static int add_hops(const struct cascade *shape, int group, int src, int dst, int *links)
 {
@@ -168,11 +142,11 @@ static int add_hops(const struct cascade *shape, int group, int src, int dst, in
     int row = src / columns, from = src % columns, column = dst % columns;
     if (from != column) {
         int first = shape->first_row_link + 2 * (group * rows + row) * (int)pairs(columns);
-        links[n++] = mesh_link(first, columns, from, column);
+        links[n++] = fabric_mesh_link(first, columns, from, column);
     }
     if (row != dst / columns) {
         int first = shape->first_column_link + 2 * (group * columns + column) * (int)pairs(rows);
-        links[n++] = mesh_link(first, rows, row, dst / columns);
+        links[n++] = fabric_mesh_link(first, rows, row, dst / columns);
     }
     return n;
 }
@@ -188,7 +162,7 @@ int cascade_route(const struct topo *topo, int src, int dst, uint64_t key, int *
     links[n++] = fabric_port_up(topo, src);
     if (i != j) {
         n += add_hops(shape, i, at, j, links + n);
-        links[n++] = mesh_link(shape->first_global, shape->g, i, j);
+        links[n++] = fabric_mesh_link(shape->first_global, shape->g, i, j);
         at = i;
     }
     n += add_hops(shape, j, at, to, links + n);

@@ -168,18 +168,6 @@ static int distance_down(const struct dragonfly *fly, int from, int to)
     return from >= to ? from - to : from - to + fly->g;
 }
 
-static void add_group(struct topo *topo, int n_routers, struct link cable, struct arena *perm)
-{
-    int first = cable.src;
-    for (int r = 0; r < n_routers; r++) {
-        for (int s = r + 1; s < n_routers; s++) {
-            cable.src = first + r;
-            cable.dst = first + s;
-            topo_add_cable(topo, cable, perm);
-        }
-    }
-}
-
 /* Cables of each group in the order of router pairs r < s. */
 static void add_local(struct topo *topo, const struct dragonfly *fly, int first_router,
                       struct arena *perm)
@@ -189,7 +177,7 @@ static void add_local(struct topo *topo, const struct dragonfly *fly, int first_
     cable.capacity_Bps = spec->link_Bps;
     for (int group = 0; group < fly->g; group++) {
         cable.src = first_router + group * fly->a;
-        add_group(topo, fly->a, cable, perm);
+        fabric_add_mesh(topo, fly->a, 1, cable, perm);
     }
 }
 
@@ -244,22 +232,11 @@ void dragonfly_build(struct topo *topo, const int *port_vertex, int n_ports, str
     fly->bisection_Bps = fabric_group_cut_Bps(topo, fly->p, fly->a, *perm);
 }
 
-/* the link between two routers of a group */
-static int local_link(const struct dragonfly *fly, int group, int src, int dst)
-{
-    int r = src < dst ? src : dst;
-    int s = src < dst ? dst : src;
-    int a = fly->a;
-    int pair =
-        r * (2 * a - r - 1) / 2 + s - r - 1; /* pairs before (r, s) in rows of a-1, a-2, ... */
-    int cable = group * (a * (a - 1) / 2) + pair;
-    return fly->first_local + 2 * cable + (src > dst);
-}
-
 static int add_hop(const struct dragonfly *fly, int group, int src, int dst, int *links)
 {
     if (src == dst) return 0;
-    links[0] = local_link(fly, group, src, dst);
+    int first = fly->first_local + group * fly->a * (fly->a - 1);
+    links[0] = fabric_mesh_link(first, fly->a, src, dst);
     return 1;
 }
 

@@ -173,6 +173,26 @@ void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struc
     topo_add_cable(topo, cable, perm);
 }
 
+void fabric_add_mesh(struct topo *topo, int n, int stride, struct link cable, struct arena *perm)
+{
+    int first = cable.src;
+    for (int a = 0; a < n; a++) {
+        for (int b = a + 1; b < n; b++) {
+            cable.src = first + a * stride;
+            cable.dst = first + b * stride;
+            topo_add_cable(topo, cable, perm);
+        }
+    }
+}
+
+int fabric_mesh_link(int first, int n, int src, int dst)
+{
+    int a = src < dst ? src : dst;
+    int b = src < dst ? dst : src;
+    int pair = a * (2 * n - a - 1) / 2 + b - a - 1; /* rows of n - 1, n - 2, ... before */
+    return first + 2 * pair + (src > dst);
+}
+
 bool fabric_port_side(const struct topo *topo, int port)
 {
     return topo_port_node(topo, port) < topo->n_nodes / 2;

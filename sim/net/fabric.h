@@ -89,6 +89,14 @@ static inline int fabric_port_down(const struct topo *topo, int port)
 /* fabric_add_port — the cable of the next port. */
 void fabric_add_port(struct topo *topo, int nic_vertex, int switch_vertex, struct arena *perm);
 
+/* fabric_add_mesh — cables between all pairs of the n switches cable.src, cable.src + stride, ..., in the
+ * order of pairs a < b. */
+void fabric_add_mesh(struct topo *topo, int n, int stride, struct link cable, struct arena *perm);
+
+/* fabric_mesh_link — the link from the src-th to the dst-th switch of a mesh of n, src != dst, whose
+ * first link is `first`. */
+int fabric_mesh_link(int first, int n, int src, int dst);
+
 /* fabric_port_side — is the port in the first half of the nodes? */
 bool fabric_port_side(const struct topo *topo, int port);
 

@@ -132,10 +132,10 @@ void grid_check(struct fabric_spec *spec, int n_ports, struct diag *diag, struct
         length += line_length(join_of(spec), spec->side[k]);
     fabric_range("links of the longest way through the grid", length, 0, ROUTE_MAX - ENDS, diag,
                  place);
-    int p = spec->ports_per_router;
-    if (n * p >= n_ports) return;
+    int64_t held = n * spec->ports_per_router;
+    if (held >= n_ports) return;
     diag_error(diag, place, "%lld switches with %d ports hold %lld ports: %d are wanted",
-               (long long)n, p, (long long)(n * p), n_ports);
+               (long long)n, spec->ports_per_router, (long long)held, n_ports);
 }
 
 struct fabric_size grid_size(const struct fabric_spec *spec, int n_ports)
@@ -174,20 +174,15 @@ static void add_steps(struct topo *topo, const struct grid *grid, int k, int *up
     }
 }
 
-/* Cables of a line in the order of its pairs c < e. */
-static void add_pairs(struct topo *topo, const struct grid *grid, int k, struct link cable,
-                      struct arena *perm)
+/* Each line fully meshed. */
+static void add_meshes(struct topo *topo, const struct grid *grid, int k, struct link cable,
+                       struct arena *perm)
 {
-    int first = topo->fabric->first_vertex, side = grid->side[k];
+    int side = grid->side[k], stride = grid->stride[k];
     for (int line = 0; line < grid->n_switches / side; line++) {
-        int start = line / grid->stride[k] * grid->stride[k] * side + line % grid->stride[k];
-        for (int c = 0; c < side; c++) {
-            for (int e = c + 1; e < side; e++) {
-                cable.src = first + moved(grid, start, k, c);
-                cable.dst = first + moved(grid, start, k, e);
-                topo_add_cable(topo, cable, perm);
-            }
-        }
+        int start = line / stride * stride * side + line % stride;
+        cable.src = topo->fabric->first_vertex + start;
+        fabric_add_mesh(topo, side, stride, cable, perm);
     }
 }
 
@@ -220,7 +215,7 @@ void grid_build(struct topo *topo, const int *port_vertex, int n_ports, struct a
     for (int k = 0; k < grid->n_dims; k++) {
         grid->first_link[k] = topo->n_links;
         if (grid->join == JOIN_ALL)
-            add_pairs(topo, grid, k, cable, perm);
+            add_meshes(topo, grid, k, cable, perm);
         else
             add_steps(topo, grid, k, up, cable, perm);
     }
@@ -231,13 +226,9 @@ void grid_build(struct topo *topo, const int *port_vertex, int n_ports, struct a
 static int pair_link(const struct grid *grid, int at, int k, int to_place)
 {
     int side = grid->side[k], stride = grid->stride[k];
-    int from = place_along(grid, at, k);
-    int c = from < to_place ? from : to_place;
-    int e = from < to_place ? to_place : from;
     int line = at / (stride * side) * stride + at % stride;
-    int pair = c * (2 * side - c - 1) / 2 + e - c - 1; /* rows of side - 1, side - 2, ... before */
-    int cable = line * (side * (side - 1) / 2) + pair;
-    return grid->first_link[k] + 2 * cable + (from > to_place);
+    int first = grid->first_link[k] + line * side * (side - 1);
+    return fabric_mesh_link(first, side, place_along(grid, at, k), to_place);
 }
 
 /* which way from place c to e: 1 up, -1 down */
@@ -255,7 +246,7 @@ static int add_steps_of_route(const struct grid *grid, int k, int *at, int to_pl
                               int *links)
 {
     int n = 0, side = grid->side[k];
-    const int *up = &grid->up[k * grid->n_switches];
+    const int *up = grid->up + (ptrdiff_t)k * grid->n_switches;
     while (place_along(grid, *at, k) != to_place) {
         int next = moved(grid, *at, k, (place_along(grid, *at, k) + way + side) % side);
         links[n++] = way > 0 ? up[*at] : up[next] + 1;
