@@ -280,7 +280,7 @@ static bool is_staged(const struct topo *topo, struct node_end src, struct node_
 static bool goes_by_neighbour(const struct topo *topo, struct node_end gpu, struct node_end nic)
 {
     if (gpu.kind != VERTEX_GPU || nic.kind != VERTEX_NIC) return false;
-    if (topo->node.scaleup != SCALEUP_SWITCH || !topo->node.gpudirect) return false;
+    if (topo->node.scaleup == SCALEUP_NONE || !topo->node.gpudirect) return false;
     if (same_switch(slot_of(topo, gpu), slot_of(topo, nic))) return false;
     int own = topo->layout->gpu_of_nic[nic.index];
     if (own < 0 || own == gpu.index) return false;

@@ -216,18 +216,6 @@ bool topo_uses_nic(const struct topo *topo, int gpu, int nic)
     return topo->layout->nic_of_gpu[local] == nic || topo->layout->gpu_of_nic[nic] == local;
 }
 
-/* relay_of — the GPU over which a GPU reaches a NIC: where the NIC is on another socket, the GPU that
- * it belongs to, over the scale-up network. Source: NVIDIA, Doubling all2all performance
- * with NCCL 2.12, 2022 (PXN); rings are built with such ends in earlier versions as well. */
-static struct node_end relay_of(const struct topo *topo, struct node_end end, int nic)
-{
-    const struct node_layout *layout = topo->layout;
-    bool relays =
-        end.kind == VERTEX_GPU && topo->node.scaleup != SCALEUP_NONE && topo->node.gpudirect;
-    if (!relays || layout->nics[nic].socket == layout->gpus[end.index].socket) return end;
-    return (struct node_end){VERTEX_GPU, layout->gpu_of_nic[nic]};
-}
-
 int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst, int rail,
                uint64_t key, int *links)
 {
@@ -242,15 +230,9 @@ int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst
     struct node_end in = {VERTEX_NIC, rail < 0 ? nearest_nic(topo, to) : rail};
     int src_port = topo_port(topo, src_node, out.index);
     int dst_port = topo_port(topo, dst_node, in.index);
-    struct node_end sender = relay_of(topo, from, out.index);
-    struct node_end receiver = relay_of(topo, to, in.index);
-    int n = 0;
-    if (sender.index != from.index) n += node_route(topo, src_node, from, sender, links);
-    n += node_route(topo, src_node, sender, out, links + n);
+    int n = node_route(topo, src_node, from, out, links);
     n += topo->fabric->kind->route(topo, src_port, dst_port, key, links + n);
-    n += node_route(topo, dst_node, in, receiver, links + n);
-    if (receiver.index != to.index) n += node_route(topo, dst_node, receiver, to, links + n);
-    return n;
+    return n + node_route(topo, dst_node, in, to, links + n);
 }
 
 double topo_path_latency_s(const struct topo *topo, const int *links, int n_links)

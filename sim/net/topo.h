@@ -136,8 +136,7 @@ struct endpoint {
 };
 
 /* topo_route — the links from src to dst in order.
- *   rail  NIC of the node used on both sides; -1 = the NIC nearest to each endpoint. A GPU reaches a NIC
- *         of another socket over the scale-up network and the GPU that it belongs to
+ *   rail  NIC of the node used on both sides; -1 = the NIC nearest to each endpoint
  *   key   distinguishes connections for ECMP (equal keys take equal paths)
  *   links[ROUTE_MAX] out; returns their number (0 when src is dst)
  * Pure. Cost O(length). */
