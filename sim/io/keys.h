@@ -27,8 +27,9 @@ struct fabric_keys {
 struct strategy_keys {
     const char *kind, *gradient_precision, *algorithm, *protocol, *recompute;
     double bucket_cap_B, first_bucket_B, fusion_B, cycle_s;
-    int servers, tensor, pipeline, virtual_stages, context, experts, zero_stage, shard_ranks;
-    bool overlap, sequence;
+    int servers, tensor, pipeline, virtual_stages, chunk_blocks, context, experts, zero_stage,
+        shard_ranks;
+    bool overlap, sequence, tensor_overlap;
 };
 struct measured_keys {
     double one_gpu_throughput, one_gpu_s, spread;

@@ -509,9 +509,11 @@ static void fill_strategy(struct train_spec *train, const struct strategy_keys *
         (struct split){.tensor = keys->tensor,
                        .pipeline = keys->pipeline,
                        .virtual_stages = keys->virtual_stages,
+                       .chunk_blocks = keys->chunk_blocks,
                        .context = keys->context,
                        .experts = keys->experts,
                        .sequence = keys->sequence && keys->tensor > 1,
+                       .tensor_overlap = keys->tensor_overlap && keys->sequence && keys->tensor > 1,
                        .zero_stage = keys->zero_stage,
                        .shard_ranks = keys->shard_ranks,
                        .recompute = (enum recompute)index_of(keys->recompute, recompute_names)};

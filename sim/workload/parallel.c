@@ -219,6 +219,18 @@ static double tied_parameters(const struct model *own)
     return 0.0;
 }
 
+/* n_chunks — virtual stages of a stage, told as such or by the most blocks that one has: as many as
+ * divide a stage's blocks. */
+static int n_chunks(const struct split *split, const struct model *model)
+{
+    if (split->virtual_stages > 1 || split->chunk_blocks == 0 || split->pipeline == 1)
+        return split->virtual_stages;
+    int of_stage = model->n_blocks / split->pipeline;
+    int of_chunk = split->chunk_blocks < of_stage ? split->chunk_blocks : of_stage;
+    while (of_stage % of_chunk != 0) of_chunk--;
+    return of_stage / of_chunk;
+}
+
 static struct parallel open_parallel(const struct train_spec *spec, const struct model *model,
                                      const struct gpu *gpu, struct arena *perm)
 {
@@ -229,7 +241,7 @@ static struct parallel open_parallel(const struct train_spec *spec, const struct
         .spec = spec,
         .gpu = gpu,
         .perm = perm,
-        .pipeline = {split->pipeline, split->virtual_stages, spec->grad_accumulation},
+        .pipeline = {split->pipeline, n_chunks(split, model), spec->grad_accumulation},
         .border_B = piece_border_B(spec, own),
         .scale = step_scale(spec, model, gpu),
         .n_same = ends.all / ends.tensor,

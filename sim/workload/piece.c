@@ -22,6 +22,8 @@ static void add_direction(struct direction *sum, const struct direction *more)
     sum->kernel_B += more->kernel_B;
     sum->core_s += more->core_s;
     sum->core_B += more->core_B;
+    sum->product_s += more->product_s;
+    sum->product_B += more->product_B;
     sum->n_kernels += more->n_kernels;
     for (int e = 0; e < N_EXCHANGES; e++) {
         add_exchange(&sum->exchange[e], more->exchange[e].n, more->exchange[e].size_B);
@@ -158,14 +160,20 @@ static void add_exchanges(struct walk *walk, struct piece *piece, int l)
     walk->in_experts = experts || (walk->in_experts && layer->split == SPLIT_HEADS);
 }
 
-static struct direction kernels(const struct walk *walk, struct kernel_time time, int n_kernels,
-                                bool core)
+static struct direction kernels(const struct walk *walk, const struct layer *layer,
+                                struct kernel_time time, int n_kernels)
 {
     double time_s = time.time_s * walk->scale;
-    if (core) {
+    if (is_core(walk, layer)) {
         return (struct direction){.core_s = time_s, .core_B = time.hbm_B, .n_kernels = n_kernels};
     }
-    return (struct direction){.kernel_s = time_s, .kernel_B = time.hbm_B, .n_kernels = n_kernels};
+    struct direction sum = {.kernel_s = time_s, .kernel_B = time.hbm_B, .n_kernels = n_kernels};
+    bool cut = layer->split == SPLIT_COLUMN || layer->split == SPLIT_ROW;
+    if (cut && layer->kind == LAYER_LINEAR) {
+        sum.product_s = time_s;
+        sum.product_B = time.hbm_B;
+    }
+    return sum;
 }
 
 static void add_parameters(const struct walk *walk, struct piece *piece, const struct layer *layer)
@@ -183,12 +191,12 @@ static void add_layer(struct walk *walk, struct piece *piece, int l)
     const struct train_spec *spec = walk->spec;
     const struct layer *layer = &walk->own->layers[l];
     bool core = is_core(walk, layer);
-    struct direction forward =
-        kernels(walk, kernel_forward(walk->gpu, walk->own, l, spec->batch_per_gpu, spec->dtype),
-                layer->n_kernels, core);
-    struct direction backward =
-        kernels(walk, kernel_backward(walk->gpu, walk->own, l, spec->batch_per_gpu, spec->dtype),
-                2 * layer->n_kernels, core);
+    struct direction forward = kernels(
+        walk, layer, kernel_forward(walk->gpu, walk->own, l, spec->batch_per_gpu, spec->dtype),
+        layer->n_kernels);
+    struct direction backward = kernels(
+        walk, layer, kernel_backward(walk->gpu, walk->own, l, spec->batch_per_gpu, spec->dtype),
+        2 * layer->n_kernels);
     add_direction(&piece->forward, &forward);
     add_direction(&piece->backward, &backward);
     if (core) add_direction(&walk->core, &forward);

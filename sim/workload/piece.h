@@ -31,9 +31,10 @@ struct exchange {
     double size_B;
 };
 
-struct direction {             /* forward or backward */
-    double kernel_s, kernel_B; /* all kernels but those of attention's core */
-    double core_s, core_B;     /* these: scores to context, which ring exchanges run beside */
+struct direction {               /* forward or backward */
+    double kernel_s, kernel_B;   /* all kernels but those of attention's core */
+    double core_s, core_B;       /* these: scores to context, which ring exchanges run beside */
+    double product_s, product_B; /* of kernel_s: products of column and row layers */
     int n_kernels;
     struct exchange exchange[N_EXCHANGES];
 };

@@ -122,20 +122,41 @@ static void add_exchange(struct stage *stage, const struct pass *pass, enum exch
     if (kind != EXCHANGE_RING) stage_wait_only(stage, op);
 }
 
+/* Do gathers and scatters of tensor ranks run beside the products? */
+static bool beside_products(const struct stage *stage, const struct pass *pass)
+{
+    const struct exchange *exchange = pass->direction->exchange;
+    return stage->parallel->spec->split.tensor_overlap &&
+           exchange[EXCHANGE_GATHER].n + exchange[EXCHANGE_SCATTER].n > 0;
+}
+
+/* add_products — a product starts on the part of its operand that is here while the others' parts come,
+ * or sends parts of its sum while it makes the next. */
+static void add_products(struct stage *stage, const struct pass *pass)
+{
+    const struct direction *d = pass->direction;
+    int op = add_kernels(stage, pass, (struct kernels){d->product_s, d->product_B, 0.0, 0.0});
+    add_exchange(stage, pass, EXCHANGE_GATHER);
+    add_exchange(stage, pass, EXCHANGE_SCATTER);
+    stage_wait(stage, op);
+}
+
 /* The kernels ahead of attention's core, then the core beside the ring. Without a ring all kernels
  * are one op. */
 static void add_compute(struct stage *stage, const struct pass *pass)
 {
     const struct direction *d = pass->direction;
+    bool beside = beside_products(stage, pass);
+    double kernel_s = d->kernel_s - (beside ? d->product_s : 0.0);
+    double kernel_B = d->kernel_B - (beside ? d->product_B : 0.0);
     if (d->exchange[EXCHANGE_RING].n == 0) {
         int op = add_kernels(stage, pass,
-                             (struct kernels){d->kernel_s + d->core_s, d->kernel_B + d->core_B,
+                             (struct kernels){kernel_s + d->core_s, kernel_B + d->core_B,
                                               pass->alloc_B, pass->free_B});
         stage_wait_only(stage, op);
         return;
     }
-    int op =
-        add_kernels(stage, pass, (struct kernels){d->kernel_s, d->kernel_B, pass->alloc_B, 0.0});
+    int op = add_kernels(stage, pass, (struct kernels){kernel_s, kernel_B, pass->alloc_B, 0.0});
     stage_wait_only(stage, op);
     add_exchange(stage, pass, EXCHANGE_RING);
     int ring = stage->program->n_ops - 1;
@@ -146,11 +167,14 @@ static void add_compute(struct stage *stage, const struct pass *pass)
 
 static void add_pass(struct stage *stage, const struct pass *pass)
 {
+    bool beside = beside_products(stage, pass);
     add_compute(stage, pass);
+    if (beside) add_products(stage, pass);
     add_host(stage, pass);
-    for (int kind = 0; kind < N_EXCHANGES; kind++) {
-        if (kind != EXCHANGE_RING) add_exchange(stage, pass, (enum exchange_kind)kind);
-    }
+    add_exchange(stage, pass, EXCHANGE_REDUCE);
+    if (!beside) add_exchange(stage, pass, EXCHANGE_GATHER);
+    if (!beside) add_exchange(stage, pass, EXCHANGE_SCATTER);
+    add_exchange(stage, pass, EXCHANGE_ROUTE);
 }
 
 /* ---- turns ---- */

@@ -5,7 +5,9 @@
  *
  * Kernels of a pass and its exchanges follow each other op by op although they alternate block by
  * block: nothing overlaps, so the sum is the same. Rings do overlap: the core of attention and the
- * ring go side by side. Where gradients or parameters travel meanwhile, a pass is cut into units of
+ * ring go side by side; with tensor_overlap gathers and scatters and the products that use them do
+ * (source: NVIDIA TransformerEngine, userbuffers; Wang et al., Overlap communication with dependent
+ * computation via decomposition, ASPLOS 2023). Where gradients or parameters travel meanwhile, a pass is cut into units of
  * blocks (shard.h).
  *
  * A stage waits for its own sends, as Megatron-LM's 1F1B does; with virtual stages sends and

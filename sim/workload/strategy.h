@@ -16,6 +16,8 @@ struct split {
     int zero_stage; /* 0 .. 3: optimizer state, gradients, parameters divided over shard_ranks */
     int shard_ranks; /* of context x replicas, see parallel.h; 0 = all */
     enum recompute recompute;
+    bool tensor_overlap; /* what tensor ranks exchange travels beside the products that use it */
+    int chunk_blocks; /* most blocks of a virtual stage, where virtual_stages is 1; 0 = one chunk */
 };
 extern const struct split split_none; /* nothing divided, nothing computed twice */
 

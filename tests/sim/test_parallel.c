@@ -210,6 +210,28 @@ static void tensor_sums_take_what_a_ring_does(void **state)
     assert_close(estimated_s(in, *(struct arena *)*state), busy_s + 3 * 6 * 2 * sum_s, 1e-9);
 }
 
+/* Kernels here are all products. Gathers and scatters of 4 x 512 x 1024 elements of 2 bytes over two
+ * cards, half of them at a card's rate and one alpha each, hide behind them or hide them: per pass and
+ * block one of each. */
+static void sums_beside_products_hide_the_smaller(void **state)
+{
+    struct split split = split_none;
+    split.tensor = 2;
+    split.sequence = split.tensor_overlap = true;
+    struct train_spec spec = spec_of(2, split, 3);
+    static const double link_GBps[] = {10, 1000};
+    for (int i = 0; i < 2; i++) {
+        struct inputs *in = inputs_of(&spec, equal_blocks(6, *state), link_GBps[i] * GB, *state);
+        const struct program *program = &in->job->programs[0];
+        double pass_s = work_s(program, PART_FORWARD) + work_s(program, PART_BACKWARD);
+        double sum_s = 4.0 * 512 * 1024 * 2 / 2 / (link_GBps[i] * GB) + 2 * US;
+        double sums_s = 3 * 2 * 6 * 2 * sum_s;
+        assert_true(i == 0 ? sums_s > 2 * pass_s : sums_s < pass_s / 2);
+        double want_s = work_s(program, PART_OPTIMIZER) + (i == 0 ? sums_s : pass_s);
+        assert_close(estimated_s(in, *(struct arena *)*state), want_s, 1e-9);
+    }
+}
+
 /* With slow links stage 3 takes as long as its bytes: 3 Psi (n - 1) / n of gathers (2 bytes) twice and
  * gradients (4 bytes) once; with fast ones as its kernels. Fetching ahead hides the smaller of both. */
 static void fetching_ahead_hides_the_smaller(void **state)
@@ -253,6 +275,7 @@ int main(void)
         cmocka_unit_test(the_fidelities_agree_where_nothing_is_shared),
         cmocka_unit_test(hybrids_run_in_every_fidelity),
         cmocka_unit_test(tensor_sums_take_what_a_ring_does),
+        cmocka_unit_test(sums_beside_products_hide_the_smaller),
         cmocka_unit_test(fetching_ahead_hides_the_smaller),
         cmocka_unit_test(with_nothing_divided_it_is_ddp),
     };

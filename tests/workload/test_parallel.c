@@ -52,7 +52,9 @@ static struct train_spec random_spec(struct rng *rng)
                                 .sequence = rng_integer(rng, 2),
                                 .zero_stage = rng_integer(rng, 4),
                                 .shard_ranks = counts[rng_integer(rng, 4)] - 1,
-                                .recompute = (enum recompute)rng_integer(rng, 3)};
+                                .recompute = (enum recompute)rng_integer(rng, 3),
+                                .tensor_overlap = rng_integer(rng, 2),
+                                .chunk_blocks = rng_integer(rng, 4)};
     return spec;
 }
 
@@ -103,6 +105,24 @@ static void ranks_stand_as_in_megatron(void **state)
     }
     assert_int_equal(job_role(job, 5), 0);
     assert_int_equal(job_role(job, 47), 2);
+}
+
+/* 12 blocks on 2 stages: chunks of at most 2 blocks are three of a stage; of at most 4, two of 3 blocks,
+ * as 4 does not divide the 6 of a stage; of at most 100, one. */
+static void chunks_are_told_by_their_blocks(void **state)
+{
+    static const struct {
+        int chunk_blocks, virtual_stages;
+    } cases[] = {{2, 3}, {4, 2}, {100, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct train_spec by_blocks = spec_of(2, 1, 2, 4), by_number = by_blocks;
+        by_blocks.split.chunk_blocks = cases[i].chunk_blocks;
+        by_number.split.virtual_stages = cases[i].virtual_stages;
+        struct job *a = job_of(&by_blocks, "gpt2", *state);
+        struct job *b = job_of(&by_number, "gpt2", *state);
+        assert_int_equal(a->programs[0].n_ops, b->programs[0].n_ops);
+        assert_close(sent_B(a, 0, COMM_FIRST_PAIR), sent_B(b, 0, COMM_FIRST_PAIR), 1e-12);
+    }
 }
 
 /* Rajbhandari et al., SC 2020, sec. 7: 2 Psi for data parallelism and stages 1 and 2, 3 Psi for stage 3,
@@ -196,50 +216,50 @@ static void what_does_not_divide_is_refused(void **state)
     } cases[] = {
         {"gpt2",
          12,
-         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "tensor_parallel",
          "12 GPUs are no multiple of the 8"},
         {"gpt2",
          16,
-         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         {8, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "tensor_parallel",
          "8 does not divide the 12 attention heads"},
         {"gpt2",
          32,
-         {1, 16, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         {1, 16, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "pipeline_parallel",
          "16 stages of 1, but gpt2 has 12 blocks"},
         {"gpt2",
          8,
-         {1, 1, 2, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         {1, 1, 2, 1, 1, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "virtual_stages",
          "needs pipeline_parallel"},
         {"gpt2",
          8,
-         {1, 1, 1, 1, 8, false, 0, 0, RECOMPUTE_NONE},
+         {1, 1, 1, 1, 8, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "expert_parallel",
          "gpt2 has no experts"},
         {"gpt2",
          8,
-         {1, 1, 1, 1, 1, false, 3, 3, RECOMPUTE_NONE},
+         {1, 1, 1, 1, 1, false, 3, 3, RECOMPUTE_NONE, false, 0},
          "shard_ranks",
          "3 does not divide the 8 ranks"},
         {"mixtral-8x7b",
          48,
-         {1, 1, 1, 1, 16, false, 0, 0, RECOMPUTE_NONE},
+         {1, 1, 1, 1, 16, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "expert_parallel",
          "16 does not divide the 8 experts"},
         {"mixtral-8x7b",
          48,
-         {1, 1, 1, 6, 4, false, 0, 0, RECOMPUTE_NONE},
+         {1, 1, 1, 6, 4, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "expert_parallel",
          "groups of 4 and of 6 neighbouring ranks cross"},
         {"resnet50",
          8,
-         {2, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE},
+         {2, 1, 1, 1, 1, false, 0, 0, RECOMPUTE_NONE, false, 0},
          "tensor_parallel",
          "resnet50 is not made of equal blocks"},
-        {"resnet50", 8, {1, 1, 1, 1, 1, false, 3, 0, RECOMPUTE_NONE}, NULL, NULL},
+        {"resnet50", 8, {1, 1, 1, 1, 1, false, 3, 0, RECOMPUTE_NONE, false, 0}, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct train_spec spec = spec_of(cases[i].n_ranks, 1, 1, 1);
@@ -261,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_is_sound),
         cmocka_unit_test(ranks_stand_as_in_megatron),
+        cmocka_unit_test(chunks_are_told_by_their_blocks),
         cmocka_unit_test(zero_sends_what_the_paper_counts),
         cmocka_unit_test(micro_batches_gather_again_only_in_stage_3),
         cmocka_unit_test(tensor_ranks_send_what_the_paper_counts),
