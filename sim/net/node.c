@@ -274,40 +274,29 @@ static bool is_staged(const struct topo *topo, struct node_end src, struct node_
     return to_nic ? !topo->node.gpudirect : !topo->node.p2p;
 }
 
-/* Is the way between a GPU and a card behind another switch by the card's own GPU, which the GPU
- * reaches over the scale-up network? Libraries go there rather than through the host: NCCL's PXN
- * (from 2.12), or rings that enter and leave a server by GPUs next to the card. */
-static bool goes_by_neighbour(const struct topo *topo, struct node_end gpu, struct node_end nic)
+/* relay_of — the GPU by which a GPU and a card behind another switch reach each other: the card's own,
+ * over the scale-up network; -1 when there is none or no need. Libraries go there rather than through
+ * the host: NCCL's PXN (from 2.12), or rings that enter and leave a server by GPUs next to the card. */
+static int relay_of(const struct topo *topo, struct node_end gpu, struct node_end nic)
 {
-    if (gpu.kind != VERTEX_GPU || nic.kind != VERTEX_NIC) return false;
-    if (topo->node.scaleup == SCALEUP_NONE || !topo->node.gpudirect) return false;
-    if (same_switch(slot_of(topo, gpu), slot_of(topo, nic))) return false;
+    if (gpu.kind == VERTEX_NIC && nic.kind == VERTEX_GPU) return relay_of(topo, nic, gpu);
+    if (gpu.kind != VERTEX_GPU || nic.kind != VERTEX_NIC) return -1;
+    if (topo->node.scaleup == SCALEUP_NONE || !topo->node.gpudirect) return -1;
+    if (same_switch(slot_of(topo, gpu), slot_of(topo, nic))) return -1;
     int own = topo->layout->gpu_of_nic[nic.index];
-    if (own < 0 || own == gpu.index) return false;
-    return same_switch(topo->layout->gpus[own], slot_of(topo, nic));
-}
-
-static int route_by_neighbour(const struct topo *topo, int node, struct node_end gpu,
-                              struct node_end nic, int *links)
-{
-    struct node_end own = {VERTEX_GPU, topo->layout->gpu_of_nic[nic.index]};
-    int n = node_route(topo, node, gpu, own, links);
-    return n + node_route(topo, node, own, nic, links + n);
-}
-
-static int route_from_neighbour(const struct topo *topo, int node, struct node_end nic,
-                                struct node_end gpu, int *links)
-{
-    struct node_end own = {VERTEX_GPU, topo->layout->gpu_of_nic[nic.index]};
-    int n = node_route(topo, node, nic, own, links);
-    return n + node_route(topo, node, own, gpu, links + n);
+    if (own < 0 || own == gpu.index) return -1;
+    return same_switch(topo->layout->gpus[own], slot_of(topo, nic)) ? own : -1;
 }
 
 int node_route(const struct topo *topo, int node, struct node_end src, struct node_end dst,
                int *links)
 {
-    if (goes_by_neighbour(topo, src, dst)) return route_by_neighbour(topo, node, src, dst, links);
-    if (goes_by_neighbour(topo, dst, src)) return route_from_neighbour(topo, node, src, dst, links);
+    int relay = relay_of(topo, src, dst);
+    if (relay >= 0) {
+        struct node_end between = {VERTEX_GPU, relay};
+        int n = node_route(topo, node, src, between, links);
+        return n + node_route(topo, node, between, dst, links + n);
+    }
     const struct node_layout *layout = topo->layout;
     if (src.kind == dst.kind && src.index == dst.index) return 0;
     int first = node * topo->links_per_node;
