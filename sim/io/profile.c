@@ -25,6 +25,7 @@ static const struct field gpu_fields[] = {
     REACH("fp32", DTYPE_FP32), REACH("tf32", DTYPE_TF32), REACH("fp16", DTYPE_FP16), REACH("bf16", DTYPE_BF16), REACH("fp8", DTYPE_FP8), REACH("mxfp8", DTYPE_MXFP8), REACH("nvfp4", DTYPE_NVFP4),
     CONV("fp32", DTYPE_FP32), CONV("tf32", DTYPE_TF32), CONV("fp16", DTYPE_FP16), CONV("bf16", DTYPE_BF16),
     REAL("sustained", DIM_FRACTION, struct gpu_profile, gpu.sustained_frac, 0, 1, "1", "share of reach that products on matrix units hold through a step, where power limits the clock"),
+    REAL("conv_wave", DIM_NUMBER, struct gpu_profile, gpu.conv_wave, 0, 1e8, "0", "of the result of a convolution, elements computed in vain where the last tiles do not fill all multiprocessors"),
     REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
     REAL("product_floor", DIM_TIME, struct gpu_profile, gpu.product_floor_s, 0, 1, "5us", "shortest matrix product; at least kernel_floor counts"),
@@ -146,6 +147,9 @@ static const struct field framework_fields[] = {
     BOOL("wide_text", struct framework, wide_text, "false", "in models of sequences such layers move 32 bits where products have 16, as automatic mixed precision does"),
     REAL("conv_lost", DIM_NUMBER, struct framework, conv_lost_frac, 0, 0.99, "0", "share of the GPU's convolution rate that its kernels and tensor layout lose"),
     REAL("conv_lost_half", DIM_NUMBER, struct framework, half_lost_frac, 0, 0.99, "0", "the same for convolutions in 16 bits"),
+    REAL("winograd", DIM_NUMBER, struct framework, winograd, 1, 9, "1", "of convolutions by 3 x 3 and 5 x 5 in fp32, multiplications per one that transforms of small tiles leave"),
+    REAL("conv_transposed", DIM_NUMBER, struct framework, transposed_frac, 0, 4, "0", "of the activations of convolutions on matrix units, the share that is transposed on its way in and out, because the framework keeps channels first"),
+    REAL("conv_transposed_half", DIM_NUMBER, struct framework, half_transposed_frac, 0, 4, "0", "the same in 16 bits"),
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
 };
 

@@ -82,6 +82,13 @@ static void conv_layer(struct builder *b, struct layer layer, struct shape in, s
     builder_layer(b, layer);
 }
 
+bool brick_short_window(const struct window *k)
+{
+    bool square = k->kernel[0] == 1 && k->kernel[1] == k->kernel[2];
+    bool each = k->stride[1] == 1 && k->stride[2] == 1 && k->dilation == 1 && k->groups == 1;
+    return square && each && (k->kernel[1] == 3 || k->kernel[1] == 5);
+}
+
 struct shape brick_conv(struct builder *b, const char *name, struct shape in, int channels,
                         struct window k)
 {
@@ -92,7 +99,9 @@ struct shape brick_conv(struct builder *b, const char *name, struct shape in, in
                               .m = shape_points(out),
                               .n = channels / (double)k.groups,
                               .k = of_window,
-                              .n_products = k.groups},
+                              .n_products = k.groups,
+                              .window = window_points(&k),
+                              .short_window = brick_short_window(&k)},
                in, out);
     builder_tensor(b, "weight", (int64_t)channels * of_window);
     return out;

@@ -30,6 +30,10 @@ struct window window_grouped(struct window k, int groups);
 struct window window_dilated(struct window k, int dilation); /* and padded to keep the size */
 struct shape window_shape(struct shape in, struct window k, int channels);
 
+/* brick_short_window — libraries have transforms of small tiles for it: flat, dense, 3 x 3 or 5 x 5,
+ * at each pixel. */
+bool brick_short_window(const struct window *k);
+
 /* brick_conv — a convolution as the implicit product of (output points) x (window of a group's
  * input channels) by the group's output channels. Without bias. */
 struct shape brick_conv(struct builder *b, const char *name, struct shape in, int channels,

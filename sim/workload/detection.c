@@ -108,7 +108,9 @@ static void shared_conv(struct builder *b, const char *name, const struct shape 
                                         .flop = 2.0 * shape_elements(out) * of_window,
                                         .read_elements = shape_elements(levels[i]),
                                         .written_elements = shape_elements(out),
-                                        .n_kernels = 1});
+                                        .n_kernels = 1,
+                                        .window = k.kernel[1] * k.kernel[2],
+                                        .short_window = brick_short_window(&k)});
     }
 }
 

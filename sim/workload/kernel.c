@@ -95,20 +95,42 @@ struct product {
     enum layer_kind kind;
     double m, n, k, count, n_kernels;
     double read_elements, written_elements; /* of all */
+    double window;
+    bool short_window;
+    bool by_tiles; /* its result is cut in tiles, not its sum */
 };
+
+/* product_flop — with what a product computes in vain and without what transforms save. */
+static double product_flop(const struct gpu *gpu, const struct product *p, enum dtype dtype)
+{
+    double edge = gpu->tile_edge;
+    double wave = p->kind == LAYER_CONV && p->by_tiles ? gpu->conv_wave : 0.0;
+    double flop = 2.0 * (p->count * (p->m + edge) * (p->n + edge) + wave) * p->k;
+    bool transforms = p->short_window && dtype == DTYPE_FP32 && gpu->framework.winograd > 0.0;
+    return transforms ? flop / gpu->framework.winograd : flop;
+}
+
+/* transposed_B — read and written once more, in kernels of their own. */
+static double transposed_B(const struct gpu *gpu, const struct product *p, enum dtype dtype)
+{
+    const struct framework *framework = &gpu->framework;
+    if (p->kind != LAYER_CONV || dtype == DTYPE_FP32) return 0.0;
+    double share = is_half(dtype) ? framework->half_transposed_frac : framework->transposed_frac;
+    return 2.0 * share * (p->read_elements + p->written_elements) * dtype_B(dtype);
+}
 
 static struct kernel_time product_time(const struct gpu *gpu, const struct product *p,
                                        enum dtype layer_dtype)
 {
     enum dtype dtype = product_dtype(gpu, p->kind, layer_dtype);
-    double edge = gpu->tile_edge;
-    double flop = 2.0 * p->count * (p->m + edge) * (p->n + edge) * p->k;
     double read_B = p->read_elements * operand_B(dtype);
     double written_B = p->written_elements * dtype_B(dtype);
-    double arithmetic_s = flop / matrix_flops(gpu, p->kind, dtype);
-    double busy_s = hypot(arithmetic_s, read_B / memory_Bps(gpu)) + written_B / memory_Bps(gpu);
+    double moved_B = transposed_B(gpu, p, dtype);
+    double arithmetic_s = product_flop(gpu, p, dtype) / matrix_flops(gpu, p->kind, dtype);
+    double busy_s =
+        hypot(arithmetic_s, read_B / memory_Bps(gpu)) + (written_B + moved_B) / memory_Bps(gpu);
     double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s);
-    return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B};
+    return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B + moved_B};
 }
 
 /* layer_parameters — trained or not */
@@ -134,7 +156,10 @@ static struct product product_of(const struct layer *l, double batch, double wei
                             .count = attention ? batch * l->n_products : l->n_products,
                             .n_kernels = l->n_kernels,
                             .read_elements = batch * l->read_elements + weights,
-                            .written_elements = batch * l->written_elements};
+                            .written_elements = batch * l->written_elements,
+                            .window = fmax(l->window, 1.0),
+                            .short_window = l->short_window,
+                            .by_tiles = true};
 }
 
 static bool is_frozen(const struct layer *l)
@@ -178,21 +203,24 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
  * weights; the weight's is (k x m) by (m x n), from the input and the output's gradient. Frozen
  * weights have none. */
 static struct kernel_time product_backward(const struct gpu *gpu, const struct product *forward,
-                                           double weights, const struct layer *l, enum dtype dtype)
+                                           double weights, const struct layer *l, enum dtype dtype,
+                                           bool of_input)
 {
     double output = forward->written_elements;
     double input = forward->read_elements - weights;
     struct product to_input = *forward, to_weight = *forward;
-    to_input.n = forward->k;
-    to_input.k = forward->n;
+    to_input.n = forward->k / forward->window;
+    to_input.k = forward->n * forward->window;
     if (l->recomputed_flop > 0.0) to_input.count *= 1.0 + l->recomputed_flop / l->flop;
     to_input.read_elements = output + weights;
     to_input.written_elements = input;
     to_weight.m = forward->k;
     to_weight.k = forward->m;
+    to_weight.by_tiles = false;
     to_weight.read_elements = output + input;
     to_weight.written_elements = weights;
-    struct kernel_time a = product_time(gpu, &to_input, dtype);
+    struct kernel_time a = {0.0, 0.0};
+    if (of_input) a = product_time(gpu, &to_input, dtype);
     if (is_frozen(l)) return a;
     struct kernel_time b = product_time(gpu, &to_weight, dtype);
     return (struct kernel_time){a.time_s + b.time_s, a.hbm_B + b.hbm_B};
@@ -215,7 +243,8 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
     double weights = layer_parameters(model, layer);
     if (matrix && l->n_products > 0.0) {
         struct product forward = product_of(l, batch, weights);
-        return product_backward(gpu, &forward, weights, l, dtype);
+        bool of_data = layer == 0 && l->kind == LAYER_CONV && !frozen;
+        return product_backward(gpu, &forward, weights, l, dtype, !of_data);
     }
     double read = n_products * l->read_elements;
     double written = matrix ? n_products * l->written_elements : l->written_elements;

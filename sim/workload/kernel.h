@@ -11,6 +11,18 @@
  * bandwidth. Backward takes two products of the same m, n, k with other roles: the input's gradient
  * (m x k), summed over n, and the weight's (k x n), summed over m.
  *
+ * A convolution is a product of m output pixels, n output channels, k inputs of a window; the input's
+ * gradient has the input's channels for n and a window of output channels for k. Tiles go to
+ * multiprocessors in waves, the last of which is part empty: half a wave (conv_wave elements) is
+ * computed in vain. A weight's gradient has few tiles and is divided along its sum instead. The first
+ * layer's input needs no gradient.
+ *
+ * Convolutions by 3 x 3 and 5 x 5 take fewer multiplications where arithmetic is not on matrix
+ * units, by transforms of small tiles; on matrix units they want channels last, and a framework that
+ * keeps them first has each operand read and written once more.
+ * Sources: Lavin & Gray, Fast algorithms for convolutional neural networks, 2016, sec. 4; NVIDIA,
+ * Convolutional layers user's guide, "Tensor layouts".
+ *
  * Products of unknown shape: with e(x) = x / (x + x_half) of the peak fraction, x / (peak e(x)) =
  * (x + x_half) / peak, a straight line: a half-size acts as a start-up cost of each kernel.
  * Arithmetic and memory add for unfused kernels, the larger counts for fused ones.
@@ -48,6 +60,11 @@ struct framework {
     bool wide_text;         /* in those models such layers move 32 bits where products have 16 */
     double conv_lost_frac;  /* share of a GPU's convolution rate that its kernels and layout lose */
     double half_lost_frac;  /* the same for convolutions in 16 bits */
+    double winograd; /* of convolutions by 3 x 3 and 5 x 5 in fp32, multiplications per one that is
+                        left; 0 = 1 */
+    double transposed_frac;      /* of the activations of convolutions on matrix units, which want
+                               channels last, the share that is transposed on its way in and out */
+    double half_transposed_frac; /* the same in 16 bits */
     double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
 };
 
@@ -60,6 +77,8 @@ struct gpu {
     double
         sustained_frac; /* share of matrix_frac that products on matrix units hold through a step,
                               where power limits the clock; 0 = all */
+    double conv_wave;   /* of a convolution's result, elements computed in vain where the last tiles
+                           do not fill all multiprocessors */
     double tile_edge;   /* rows and columns of a product computed in vain */
     double product_floor_s; /* shortest matrix product; at least kernel_floor_s counts */
     double vector_flops;    /* fp32 non-matrix peak */

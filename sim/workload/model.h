@@ -51,7 +51,10 @@ struct layer {
                                that has no others has no weight gradient product */
     int32_t first_tensor, n_tensors; /* its parameters in model.tensors */
     int32_t n_kernels;               /* GPU kernels forward; backward launches twice as many */
-    bool fused;                      /* memory and arithmetic overlap (max) instead of adding */
+    double window;                   /* points of a convolution's window; 0 = 1 */
+    bool
+        short_window; /* a dense convolution by 3 x 3 or 5 x 5 at each pixel: fewer multiplications do */
+    bool fused;       /* memory and arithmetic overlap (max) instead of adding */
     bool forward_only; /* no gradient passes it: a frozen network in front of the trained one */
 };
 struct tensor {

@@ -187,6 +187,78 @@ static void a_framework_saves_traffic_and_loses_convolutions(void **state)
                  hypot(2 * arithmetic_s, operands_s) + rest_s, 1e-12);
 }
 
+/* a convolution by 3 x 3 of 32 x 32 pixels and 8 channels, behind a layer that lets gradients pass */
+static struct model *short_convolution(struct arena *perm)
+{
+    struct builder b = builder_open("conv", "image", "made up", perm);
+    struct shape image = shape_image(8, 32, 32);
+    brick_act(&b, "act", image);
+    brick_conv(&b, "conv", image, 8, window_square(3, 1, 1));
+    return b.model;
+}
+
+/* Bound by arithmetic (memory without limit): of 36 multiplications 16 are left, in fp32 alone. */
+static void transforms_save_multiplications_in_fp32(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.hbm_Bps = 1e30;
+    gpu.kernel_floor_s = 0;
+    struct gpu driven = gpu;
+    driven.framework.winograd = 2.25;
+    struct model *conv = short_convolution(*state);
+    assert_close(kernel_forward(&driven, conv, 1, 10, DTYPE_FP32).time_s,
+                 kernel_forward(&gpu, conv, 1, 10, DTYPE_FP32).time_s / 2.25, 1e-9);
+    assert_close(kernel_backward(&driven, conv, 1, 10, DTYPE_FP32).time_s,
+                 kernel_backward(&gpu, conv, 1, 10, DTYPE_FP32).time_s / 2.25, 1e-9);
+    assert_close(kernel_forward(&driven, conv, 1, 10, DTYPE_FP16).time_s,
+                 kernel_forward(&gpu, conv, 1, 10, DTYPE_FP16).time_s, 1e-9);
+}
+
+/* 8 x 32 x 32 elements in and out of 10 images and 8 x 8 x 9 weights, 2 bytes, read and written once
+ * more; what has no matrix units to please is left as it is. */
+static void channels_first_are_transposed_for_matrix_units(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    struct gpu driven = gpu;
+    driven.framework.half_transposed_frac = 1.0;
+    struct model *conv = short_convolution(*state);
+    double more_B = kernel_forward(&driven, conv, 1, 10, DTYPE_FP16).hbm_B -
+                    kernel_forward(&gpu, conv, 1, 10, DTYPE_FP16).hbm_B;
+    assert_close(more_B, 2 * (10 * 2 * 8192 + 576) * 2.0, 1e-9);
+    assert_close(kernel_forward(&driven, conv, 1, 10, DTYPE_FP32).hbm_B,
+                 kernel_forward(&gpu, conv, 1, 10, DTYPE_FP32).hbm_B, 1e-9);
+}
+
+/* Forward and the input's gradient are products of 1,024 x 8 by a sum of 72, to which a wave adds its
+ * elements; the weight's gradient is divided along its sum and loses none. */
+static void part_of_a_wave_computes_nothing(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.hbm_Bps = 1e30;
+    gpu.kernel_floor_s = 0;
+    struct gpu waves = gpu;
+    waves.conv_wave = 8192;
+    struct model *conv = short_convolution(*state);
+    double product_s = 2.0 * 1024 * 8 * 72 / 8e12;
+    assert_close(kernel_forward(&gpu, conv, 1, 1, DTYPE_FP32).time_s, product_s, 1e-9);
+    assert_close(kernel_forward(&waves, conv, 1, 1, DTYPE_FP32).time_s, 2 * product_s, 1e-9);
+    assert_close(kernel_backward(&waves, conv, 1, 1, DTYPE_FP32).time_s, 3 * product_s, 1e-9);
+}
+
+/* One product where the convolution sees the image, two where it sees a layer. */
+static void an_image_has_no_gradient(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.hbm_Bps = 1e30;
+    gpu.kernel_floor_s = 0;
+    struct builder b = builder_open("conv", "image", "made up", *state);
+    brick_conv(&b, "conv", shape_image(8, 32, 32), 8, window_square(3, 1, 1));
+    double product_s = 2.0 * 1024 * 8 * 72 / 8e12;
+    assert_close(kernel_backward(&gpu, b.model, 0, 1, DTYPE_FP32).time_s, product_s, 1e-9);
+    assert_close(kernel_backward(&gpu, short_convolution(*state), 1, 1, DTYPE_FP32).time_s,
+                 2 * product_s, 1e-9);
+}
+
 /* Half the bytes, ten times the peak. */
 static void half_precision_moves_half_the_bytes(void **state)
 {
@@ -311,6 +383,10 @@ int main(void)
         cmocka_unit_test(no_dimension_makes_a_product_faster),
         cmocka_unit_test(only_linear_layers_are_narrower_than_16_bits),
         cmocka_unit_test(a_framework_saves_traffic_and_loses_convolutions),
+        cmocka_unit_test(transforms_save_multiplications_in_fp32),
+        cmocka_unit_test(channels_first_are_transposed_for_matrix_units),
+        cmocka_unit_test(part_of_a_wave_computes_nothing),
+        cmocka_unit_test(an_image_has_no_gradient),
         cmocka_unit_test(half_precision_moves_half_the_bytes),
         cmocka_unit_test(look_up_reads_rows_and_writes_the_table),
         cmocka_unit_test(more_samples_never_take_less_time),
