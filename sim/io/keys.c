@@ -9,7 +9,7 @@ const char *const precision_names[] = {"fp32", "tf32",  "fp16",  "bf16",
 static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb", NULL};
 static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
 const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
-const char *const recompute_names[] = {"none", "selective", "full", NULL};
+const char *const recompute_names[] = {"none", "selective", "half", "full", NULL};
 static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
 static const char *const wiring_names[] = {"packed", "rail", NULL};
 const char *const text_kind_names[] = {"own",        "decoder",         "encoder",
@@ -102,7 +102,7 @@ static const struct field strategy_fields[] = {
     BOOL("tensor_overlap", struct strategy_keys, tensor_overlap, "false", "parallel: with sequence_parallel, gathers and scatters of tensor ranks travel beside the products that use them"),
     INT("zero_stage", struct strategy_keys, zero_stage, 0, 3, "0", "parallel: what the GPUs with the same parameters divide: 1 optimizer state, 2 gradients as well, 3 parameters as well (FSDP)"),
     INT("shard_ranks", struct strategy_keys, shard_ranks, 0, MAX_GPUS, "0", "parallel: over how many of these GPUs (fewer than all is HSDP); 0 = all"),
-    CHOICE("recompute", struct strategy_keys, recompute, recompute_names, "none", "parallel: what backward computes once more: selective is the core of attention, full a block"),
+    CHOICE("recompute", struct strategy_keys, recompute, recompute_names, "none", "parallel: what backward computes once more: selective is the core of attention, half every second product or block, full all blocks"),
     BOOL("overlap", struct strategy_keys, overlap, "true", "gradients are sent while backward runs; parallel: parameters are fetched ahead, too"),
     CHOICE("gradient_precision", struct strategy_keys, gradient_precision, gradient_names, "fp32", "of gradients on the wire"),
     TEXT("algorithm", struct strategy_keys, algorithm, "", "forced collective algorithm; the library chooses when not given"),

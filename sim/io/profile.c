@@ -26,6 +26,8 @@ static const struct field gpu_fields[] = {
     CONV("fp32", DTYPE_FP32), CONV("tf32", DTYPE_TF32), CONV("fp16", DTYPE_FP16), CONV("bf16", DTYPE_BF16),
     REAL("sustained", DIM_FRACTION, struct gpu_profile, gpu.sustained_frac, 0, 1, "1", "share of reach that products on matrix units hold through a step, where power limits the clock"),
     REAL("conv_wave", DIM_NUMBER, struct gpu_profile, gpu.conv_wave, 0, 1e8, "0", "of the result of a convolution, elements computed in vain where the last tiles do not fill all multiprocessors"),
+    REAL("reach_attention", DIM_FRACTION, struct gpu_profile, gpu.attention_frac, 0, 1, "0", "share of the peak in 16 bits that FlashAttention-2 reaches, forward and backward together; 0 = as products"),
+    REAL("reach_attention_vendor", DIM_FRACTION, struct gpu_profile, gpu.vendor_attention_frac, 0, 1, "0", "the same of the vendor's own kernel; 0 = as reach_attention"),
     REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
     REAL("product_floor", DIM_TIME, struct gpu_profile, gpu.product_floor_s, 0, 1, "5us", "shortest matrix product; at least kernel_floor counts"),
@@ -150,6 +152,8 @@ static const struct field framework_fields[] = {
     REAL("winograd", DIM_NUMBER, struct framework, winograd, 1, 9, "1", "of convolutions by 3 x 3 and 5 x 5 in fp32, multiplications per one that transforms of small tiles leave"),
     REAL("conv_transposed", DIM_NUMBER, struct framework, transposed_frac, 0, 4, "0", "of the activations of convolutions on matrix units, the share that is transposed on its way in and out, because the framework keeps channels first"),
     REAL("conv_transposed_half", DIM_NUMBER, struct framework, half_transposed_frac, 0, 4, "0", "the same in 16 bits"),
+    BOOL("vendor_attention", struct framework, vendor_attention, "false", "its attention is the GPU vendor's kernel where there is one, not the portable one"),
+    REAL("cast_extra", DIM_NUMBER, struct framework, cast_extra, -1, 100, "0", "memory traffic of casts of operands to 8 and 4 bits beyond that of one fused pass, as a share of it; below 0: fused with the layers before"),
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
 };
 

@@ -52,6 +52,15 @@ static double matrix_flops(const struct gpu *gpu, enum layer_kind kind, enum dty
     return flops;
 }
 
+/* attention_flops — what one kernel for all of attention reaches; it makes its softmax meanwhile. */
+static double attention_flops(const struct gpu *gpu, enum dtype dtype)
+{
+    bool vendor = gpu->framework.vendor_attention && gpu->vendor_attention_frac > 0.0;
+    double frac = vendor ? gpu->vendor_attention_frac : gpu->attention_frac;
+    if (frac > 0.0 && is_half(dtype)) return gpu->peak_flops[dtype] * frac;
+    return matrix_flops(gpu, LAYER_ATTENTION, dtype);
+}
+
 static double memory_Bps(const struct gpu *gpu)
 {
     return gpu->hbm_Bps * gpu->hbm_frac;
@@ -98,6 +107,7 @@ struct product {
     double window;
     bool short_window;
     bool by_tiles; /* its result is cut in tiles, not its sum */
+    bool fused;    /* all of attention */
 };
 
 /* product_flop — with what a product computes in vain and without what transforms save. */
@@ -126,11 +136,33 @@ static struct kernel_time product_time(const struct gpu *gpu, const struct produ
     double read_B = p->read_elements * operand_B(dtype);
     double written_B = p->written_elements * dtype_B(dtype);
     double moved_B = transposed_B(gpu, p, dtype);
-    double arithmetic_s = product_flop(gpu, p, dtype) / matrix_flops(gpu, p->kind, dtype);
+    double rate_flops = p->fused ? attention_flops(gpu, dtype) : matrix_flops(gpu, p->kind, dtype);
+    double arithmetic_s = product_flop(gpu, p, dtype) / rate_flops;
     double busy_s =
         hypot(arithmetic_s, read_B / memory_Bps(gpu)) + (written_B + moved_B) / memory_Bps(gpu);
     double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s);
     return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B + moved_B};
+}
+
+/* cast_time — operands of narrow products are made from 16 bits: read once, written in both orders, as
+ * the gradient's products sum over the other side.
+ * Source: NVIDIA TransformerEngine, fused cast and transpose; Micikevicius et al., FP8 formats for deep
+ * learning, 2022, sec. 3. Weights are cast once a step and left out. */
+static struct kernel_time cast_time(const struct gpu *gpu, const struct layer *l, double elements,
+                                    enum dtype dtype)
+{
+    if (l->kind != LAYER_LINEAR || dtype < DTYPE_FP8) return (struct kernel_time){0.0, 0.0};
+    double moved_B = dtype_B(dtype) + 2.0 * operand_B(dtype);
+    struct work work = {.kind = LAYER_ELEMENTWISE,
+                        .bytes = elements * moved_B * (1.0 + gpu->framework.cast_extra),
+                        .n_kernels = l->n_kernels,
+                        .fused = true};
+    return work_time(gpu, &work, dtype);
+}
+
+static struct kernel_time together(struct kernel_time a, struct kernel_time b)
+{
+    return (struct kernel_time){a.time_s + b.time_s, a.hbm_B + b.hbm_B};
 }
 
 /* layer_parameters — trained or not */
@@ -159,7 +191,8 @@ static struct product product_of(const struct layer *l, double batch, double wei
                             .written_elements = batch * l->written_elements,
                             .window = fmax(l->window, 1.0),
                             .short_window = l->short_window,
-                            .by_tiles = true};
+                            .by_tiles = true,
+                            .fused = attention && l->fused};
 }
 
 static bool is_frozen(const struct layer *l)
@@ -188,7 +221,8 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
     double weights = l->kind == LAYER_EMBEDDING ? 0.0 : layer_parameters(model, layer);
     if (layer_is_matrix(l->kind) && l->n_products > 0.0) {
         struct product product = product_of(l, batch, weights);
-        return product_time(gpu, &product, dtype);
+        return together(product_time(gpu, &product, dtype),
+                        cast_time(gpu, l, batch * l->read_elements, dtype));
     }
     double moved = batch * (l->read_elements + l->written_elements) + weights;
     struct work work = {.kind = l->kind,
@@ -221,9 +255,8 @@ static struct kernel_time product_backward(const struct gpu *gpu, const struct p
     to_weight.written_elements = weights;
     struct kernel_time a = {0.0, 0.0};
     if (of_input) a = product_time(gpu, &to_input, dtype);
-    if (is_frozen(l)) return a;
-    struct kernel_time b = product_time(gpu, &to_weight, dtype);
-    return (struct kernel_time){a.time_s + b.time_s, a.hbm_B + b.hbm_B};
+    a = together(a, cast_time(gpu, l, output, dtype));
+    return is_frozen(l) ? a : together(a, product_time(gpu, &to_weight, dtype));
 }
 
 /* Backward of a product is two products of the same size: twice the FLOP and twice the traffic.

@@ -27,6 +27,9 @@
  * (x + x_half) / peak, a straight line: a half-size acts as a start-up cost of each kernel.
  * Arithmetic and memory add for unfused kernels, the larger counts for fused ones.
  *
+ * Under 8 and 4 bits operands are cast first: an op of its own that moves memory. One kernel for all of
+ * attention has a rate of its own: its softmax stands between its products.
+ *
  * Other layers move memory: traffic that the framework's fusion saves does not count. */
 #ifndef WORKLOAD_KERNEL_H
 #define WORKLOAD_KERNEL_H
@@ -65,6 +68,9 @@ struct framework {
     double transposed_frac;      /* of the activations of convolutions on matrix units, which want
                                channels last, the share that is transposed on its way in and out */
     double half_transposed_frac; /* the same in 16 bits */
+    bool vendor_attention;       /* its attention is the vendor's kernel, not the portable one */
+    double cast_extra;      /* traffic of casts to 8 and 4 bits beyond that of one fused pass, as a
+                               share; < 0: casts fused with the layers before */
     double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
 };
 
@@ -79,9 +85,13 @@ struct gpu {
                               where power limits the clock; 0 = all */
     double conv_wave;   /* of a convolution's result, elements computed in vain where the last tiles
                            do not fill all multiprocessors */
-    double tile_edge;   /* rows and columns of a product computed in vain */
-    double product_floor_s; /* shortest matrix product; at least kernel_floor_s counts */
-    double vector_flops;    /* fp32 non-matrix peak */
+    double attention_frac,
+        vendor_attention_frac; /* share of the peak in 16 bits that kernels for all of attention
+                                  reach, forward and backward; 0 = as products, and the portable
+                                  kernel's for the vendor's */
+    double tile_edge;          /* rows and columns of a product computed in vain */
+    double product_floor_s;    /* shortest matrix product; at least kernel_floor_s counts */
+    double vector_flops;       /* fp32 non-matrix peak */
     double half_flop; /* of products of unknown shape: FLOP that reaches half of matrix_frac */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;

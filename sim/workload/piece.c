@@ -208,6 +208,20 @@ static void add_layer(struct walk *walk, struct piece *piece, int l)
 
 /* ---- pieces ---- */
 
+static struct direction half_of(const struct direction *whole)
+{
+    struct direction half = *whole;
+    half.kernel_s /= 2.0;
+    half.kernel_B /= 2.0;
+    half.core_s /= 2.0;
+    half.core_B /= 2.0;
+    half.product_s /= 2.0;
+    half.product_B /= 2.0;
+    half.n_kernels /= 2;
+    for (int e = 0; e < N_EXCHANGES; e++) half.exchange[e].size_B /= 2.0;
+    return half;
+}
+
 /* finish — elements to bytes, and what is computed once more. */
 static void finish(struct walk *walk, struct piece *piece, bool block)
 {
@@ -218,6 +232,11 @@ static void finish(struct walk *walk, struct piece *piece, bool block)
         piece->again_B = piece->kept_B * element_B;
         piece->kept_B = hidden;
         struct direction once_more = piece->forward;
+        add_direction(&piece->backward, &once_more);
+    } else if (block && spec->split.recompute == RECOMPUTE_HALF) {
+        piece->again_B = piece->kept_B * element_B;
+        piece->kept_B = (piece->kept_B + hidden) / 2.0;
+        struct direction once_more = half_of(&piece->forward);
         add_direction(&piece->backward, &once_more);
     } else if (block && spec->split.recompute == RECOMPUTE_SELECTIVE) {
         piece->again_B = walk->core_kept * element_B;

@@ -59,9 +59,11 @@ void piece_add(struct piece *sum, const struct piece *more);
  *   scale      factor on kernel times
  *   n_pieces   out: n_blocks + 2
  *
- * Recomputation adds forward to backward: all of a block (full), or the core of attention
- * (selective). Kept of a block is then its input, or all but the core. Source: Korthikanti et al.,
- * 2023, sec. 5. */
+ * Recomputation adds forward to backward: all of a block (full), half of it (half: every second product
+ * of each block, or every second block), or the core of attention (selective). Kept of a block is then
+ * its input, the mean of that and all, or all but the core. Sources: Korthikanti et al., 2023, sec. 5;
+ * Liang et al., TorchTitan, 2024, sec. 2.2 (selective activation checkpointing per layer and per
+ * operation). */
 struct piece *pieces_of_model(const struct train_spec *spec, const struct model *own,
                               const struct gpu *gpu, double scale, int *n_pieces,
                               struct arena *perm);

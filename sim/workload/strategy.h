@@ -6,7 +6,13 @@
 #include "workload/kernel.h"
 #include "workload/program.h"
 
-enum recompute { RECOMPUTE_NONE, RECOMPUTE_SELECTIVE, RECOMPUTE_FULL, N_RECOMPUTES };
+enum recompute {
+    RECOMPUTE_NONE,
+    RECOMPUTE_SELECTIVE,
+    RECOMPUTE_HALF,
+    RECOMPUTE_FULL,
+    N_RECOMPUTES
+};
 
 /* how ranks divide model, data and state ("parallel" strategy); n_ranks = tensor x pipeline x
  * context x replicas, and experts divides tensor x context x replicas */

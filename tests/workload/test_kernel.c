@@ -150,18 +150,54 @@ static void no_dimension_makes_a_product_faster(void **state)
     }
 }
 
-/* 8 bits: operands of one byte, results of two, peak 200; attention at 16 bits, peak 100. */
+/* 8 bits: operands of one byte, results of two, peak 200; 20,000 inputs are cast, 2 B read and two
+ * orders of 1 B written, by a kernel that starts as with 1e5 B more; attention at 16 bits, peak 100. */
 static void only_linear_layers_are_narrower_than_16_bits(void **state)
 {
     struct gpu gpu = rig_gpu();
     gpu.kernel_floor_s = 0;
     struct model *linear = one_product(LAYER_LINEAR, *state);
     struct kernel_time t = kernel_forward(&gpu, linear, 0, 100, DTYPE_FP8);
-    assert_close(t.hbm_B, 20600 + 2 * 30e3, 1e-12);
-    assert_close(t.time_s, hypot(12e5 / 160e12, 20600 / 0.8e12) + 60e3 / 0.8e12, 1e-12);
+    assert_close(t.hbm_B, 20600 + 2 * 30e3 + 4 * 20e3, 1e-12);
+    assert_close(t.time_s, hypot(12e5 / 160e12, 20600 / 0.8e12) + 60e3 / 0.8e12 + 180e3 / 0.8e12,
+                 1e-12);
     struct model *attention = one_product(LAYER_ATTENTION, *state);
     assert_close(kernel_forward(&gpu, attention, 0, 7, DTYPE_FP8).time_s,
                  kernel_forward(&gpu, attention, 0, 7, DTYPE_BF16).time_s, 1e-12);
+}
+
+/* Backward casts the 30,000 elements of the output's gradient: 4 B each, 7 B with three quarters more,
+ * none where layers before make them. */
+static void casts_read_and_write_what_the_framework_says(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    struct model *linear = one_product(LAYER_LINEAR, *state);
+    static const double extra[] = {-1.0, 0.0, 0.75};
+    double hbm_B[3];
+    for (int i = 0; i < 3; i++) {
+        gpu.framework.cast_extra = extra[i];
+        hbm_B[i] = kernel_backward(&gpu, linear, 0, 100, DTYPE_FP8).hbm_B;
+    }
+    assert_close(hbm_B[1] - hbm_B[0], 4 * 30e3, 1e-12);
+    assert_close(hbm_B[2] - hbm_B[0], 7 * 30e3, 1e-12);
+}
+
+/* One kernel for all of attention reaches a share of its own of the peak of 100; the vendor's another,
+ * where the framework has it; separate products what products do. */
+static void fused_attention_has_its_own_rate(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.kernel_floor_s = gpu.product_floor_s = 0;
+    gpu.hbm_Bps = 1e18;
+    gpu.attention_frac = 0.2;
+    gpu.vendor_attention_frac = 0.4;
+    struct model *attention = one_product(LAYER_ATTENTION, *state);
+    double flop = 100 * 2.0 * 10 * 20 * 30;
+    assert_close(kernel_forward(&gpu, attention, 0, 100, DTYPE_BF16).time_s, flop / 80e12, 1e-3);
+    attention->layers[0].fused = true;
+    assert_close(kernel_forward(&gpu, attention, 0, 100, DTYPE_BF16).time_s, flop / 20e12, 1e-3);
+    gpu.framework.vendor_attention = true;
+    assert_close(kernel_forward(&gpu, attention, 0, 100, DTYPE_BF16).time_s, flop / 40e12, 1e-3);
 }
 
 /* Half of the traffic of a normalisation, nothing of a product's; a convolution at 0.5 of 0.4. */
@@ -382,6 +418,8 @@ int main(void)
         cmocka_unit_test(samples_make_products_longer_or_more),
         cmocka_unit_test(no_dimension_makes_a_product_faster),
         cmocka_unit_test(only_linear_layers_are_narrower_than_16_bits),
+        cmocka_unit_test(casts_read_and_write_what_the_framework_says),
+        cmocka_unit_test(fused_attention_has_its_own_rate),
         cmocka_unit_test(a_framework_saves_traffic_and_loses_convolutions),
         cmocka_unit_test(transforms_save_multiplications_in_fp32),
         cmocka_unit_test(channels_first_are_transposed_for_matrix_units),

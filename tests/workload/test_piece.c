@@ -77,6 +77,25 @@ static void tensor_ranks_sum_twice_each_way(void **state)
     assert_int_equal(block->backward.exchange[EXCHANGE_REDUCE].n, 4);
 }
 
+/* Every second product or block once more: half the time of forward, half of what its ranks sum, and the
+ * mean of all and of a block's input kept. */
+static void half_a_block_is_the_mean_of_none_and_all(void **state)
+{
+    struct piece blocks[3];
+    static const enum recompute modes[] = {RECOMPUTE_NONE, RECOMPUTE_HALF, RECOMPUTE_FULL};
+    for (int i = 0; i < 3; i++) {
+        struct train_spec spec = spec_of(2, false, modes[i]);
+        blocks[i] = pieces_of(&spec, "gpt2", *state)[3];
+    }
+    const struct direction *none = &blocks[0].backward, *half = &blocks[1].backward,
+                           *full = &blocks[2].backward;
+    assert_close(half->kernel_s, (none->kernel_s + full->kernel_s) / 2, 1e-12);
+    assert_close(half->core_s, (none->core_s + full->core_s) / 2, 1e-12);
+    const struct exchange *sums = &half->exchange[EXCHANGE_REDUCE];
+    assert_close(sums->n * sums->size_B, 3 * full->exchange[EXCHANGE_REDUCE].size_B, 1e-12);
+    assert_close(blocks[1].kept_B, (blocks[0].kept_B + blocks[2].kept_B) / 2, 1e-12);
+}
+
 /* An all-reduce is a reduce-scatter and an all-gather: as many bytes with a divided sequence. */
 static void a_divided_sequence_gathers_and_scatters_instead(void **state)
 {
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test(a_block_keeps_what_the_paper_counts),
         cmocka_unit_test(context_ranks_keep_their_share),
         cmocka_unit_test(tensor_ranks_sum_twice_each_way),
+        cmocka_unit_test(half_a_block_is_the_mean_of_none_and_all),
         cmocka_unit_test(a_divided_sequence_gathers_and_scatters_instead),
         cmocka_unit_test(keys_and_values_go_round),
         cmocka_unit_test(tokens_are_routed_there_and_back),
