@@ -194,7 +194,7 @@ static void choose_row(struct layout *layout, const struct use *use, const struc
     struct library tuner = *library;
     tuner.choices = arena_new(&scratch, struct lib_choice, library->n_choices);
     for (int r = 0; r < library->n_choices; r++) {
-        tuner.choices[r] = library_tuner_row(&library->choices[r], &choice->req);
+        tuner.choices[r] = library_tuner_row(library, &library->choices[r], &choice->req);
         hops[r] = place_hops(&layout->reaches[shape->ordered][shape->first_group], library,
                              &tuner.choices[r], true);
     }

@@ -54,28 +54,38 @@ static double least(double a, double limit)
     return limit > 0 && limit < a ? limit : a;
 }
 
-static void limit_network(struct lib_choice *row, const struct coll_req *req)
+static bool is_pair(const struct coll_req *req)
 {
-    bool pair = req->n_ranks == 2 * req->ranks_per_node;
-    if (leaves_node(req))
-        row->efficiency_net =
-            least(row->efficiency_net, pair ? row->net.pair_frac : row->net.more_frac);
+    return req->n_ranks == 2 * req->ranks_per_node;
 }
 
-static void add_network(struct lib_choice *row, const struct coll_req *req)
+static void limit_network(struct lib_choice *row, const struct coll_req *req)
+{
+    if (leaves_node(req))
+        row->efficiency_net =
+            least(row->efficiency_net, is_pair(req) ? row->net.pair_frac : row->net.more_frac);
+}
+
+/* Each open channel sends on its own. */
+static void add_network(struct lib_choice *row, const struct coll_req *req, int n_open)
 {
     if (!leaves_node(req)) return;
-    double message_B = req->size_B / req->n_channels / (row->algo->in_blocks ? req->n_ranks : 1);
+    double parts = fmax(n_open, req->n_channels) * (row->algo->in_blocks ? req->n_ranks : 1);
+    double message_B = req->size_B / parts;
     row->net_latency_s +=
         row->handshake_frac * row->net.handshake_s * message_B / (message_B + row->net.eager_B);
 }
 
-/* Peers of an all-to-all: on other nodes as the card says, if it does. */
+/* Peers of an all-to-all. Those on the same node are served by the kernel, those on other nodes, where
+ * the card says what one takes, by the host's thread that drives the card: both work at once. */
 static double peers_s(const struct lib_choice *choice, const struct coll_req *req)
 {
-    double net_s = choice->net.peer_s > 0 ? choice->net.peer_s : choice->per_peer_s;
-    return (req->ranks_per_node - 1) * choice->per_peer_s +
-           (req->n_ranks - req->ranks_per_node) * net_s;
+    double own_s = (req->ranks_per_node - 1) * choice->per_peer_s;
+    int others = req->n_ranks - req->ranks_per_node;
+    if (choice->net.peer_s <= 0) return own_s + others * choice->per_peer_s;
+    bool injected = req->size_B / req->n_ranks <= choice->net.inject_B;
+    double inject_s = injected ? choice->inject_frac * choice->net.inject_s : 0;
+    return fmax(own_s, others * (choice->net.peer_s + inject_s));
 }
 
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
@@ -91,7 +101,7 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     if (choice->own_copy_Bps > 0)
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
     limit_network(&row, req);
-    add_network(&row, req);
+    add_network(&row, req, n);
     row.efficiency_scaleup *= spared(choice, req);
     return row;
 }
@@ -101,7 +111,33 @@ double library_issue_s(const struct library *lib, const struct coll_req *req)
     return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node;
 }
 
-struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req)
+/* Source: NVIDIA/nccl src/graph/tuning.cc, netOverhead, llMaxBws and the plateau of the ring. */
+static void reckon_network(struct lib_choice *row, const struct coll_req *req, int n_channels)
+{
+    const struct lib_tuner *tuner = &row->tuner;
+    double most_Bps = is_pair(req) ? tuner->pair_Bps : tuner->more_Bps;
+    if (most_Bps > 0) row->channel_cap_Bps = most_Bps / n_channels;
+    row->scaleup_latency_s = fmax(row->scaleup_latency_s, tuner->inner_floor_s);
+    row->pcie_latency_s = fmax(row->pcie_latency_s, tuner->inner_floor_s);
+    if (req->kind != COLL_ALLREDUCE || tuner->plateau <= 0) return;
+    row->base_latency_s *= tuner->plateau;
+    row->scaleup_latency_s *= tuner->plateau;
+    row->pcie_latency_s *= tuner->plateau;
+    row->net_latency_s *= tuner->plateau;
+}
+
+/* Source: NVIDIA/nccl src/graph/tuning.cc, the table that corrects trees. */
+static void times_share(struct lib_choice *row, double size_B)
+{
+    int k = size_B < LIB_FIRST_SHARE_B ? -1 : ilogb(size_B / LIB_FIRST_SHARE_B);
+    if (k < 0 || k >= row->tuner.n_shares) return;
+    row->efficiency_scaleup *= row->tuner.share[k];
+    row->efficiency_pcie *= row->tuner.share[k];
+    row->efficiency_net *= row->tuner.share[k];
+}
+
+struct lib_choice library_tuner_row(const struct library *lib, const struct lib_choice *choice,
+                                    const struct coll_req *req)
 {
     struct lib_choice row = *choice;
     if (choice->has_tuner) {
@@ -114,8 +150,10 @@ struct lib_choice library_tuner_row(const struct lib_choice *choice, const struc
         row.efficiency_net = choice->tuner.efficiency_net;
         row.channel_cap_Bps = INFINITY;
     }
+    if (leaves_node(req)) reckon_network(&row, req, lib->n_channels);
     limit_network(&row, req);
     row.efficiency_scaleup *= spared(choice, req);
+    times_share(&row, req->size_B);
     return row;
 }
 
@@ -133,6 +171,23 @@ bool library_same_way(const struct lib_choice *a, const struct lib_choice *b)
            same(a->channel_cap_Bps, b->channel_cap_Bps);
 }
 
+enum { FINE = 1000000 }; /* so many chunks that pipelines fill in no time */
+
+/* What a library reckons: latencies and bytes one after the other, though some of the former pass
+ * while the latter move, and nothing for pipelines to fill.
+ * Source: NVIDIA/nccl src/graph/tuning.cc, time = latency + bytes / bandwidth. */
+static double reckoned_s(const struct lib_choice *choice, const struct coll_req *req,
+                         struct coll_hops hops)
+{
+    double base_s = choice->base_latency_s;
+    if (!choice->has_tuner) return base_s + choice->algo->cost_s(req, hops);
+    struct coll_req streamed = *req;
+    streamed.chunk_B = req->size_B / FINE;
+    struct coll_hops waits = {{hops.intra.alpha_s, 0}, {hops.inter.alpha_s, 0}};
+    struct coll_hops moves = {{0, hops.intra.beta_s_per_B}, {0, hops.inter.beta_s_per_B}};
+    return base_s + choice->algo->cost_s(req, waits) + choice->algo->cost_s(&streamed, moves);
+}
+
 int library_choose(const struct library *lib, const struct coll_req *req,
                    const struct coll_hops *hops, int n_nodes, const char *algorithm,
                    const char *protocol)
@@ -145,7 +200,7 @@ int library_choose(const struct library *lib, const struct coll_req *req,
         if (!named(choice->algo->name, algorithm) || !named(choice->protocol, protocol)) continue;
         if (!allowed(choice, req, n_nodes)) continue;
         if (first) return i;
-        double time_s = choice->base_latency_s + choice->algo->cost_s(req, hops[i]);
+        double time_s = reckoned_s(choice, req, hops[i]);
         if (best < 0 || time_s < best_s) {
             best = i;
             best_s = time_s;

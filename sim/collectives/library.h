@@ -5,11 +5,23 @@
 
 #include "collectives/coll.h"
 
+/* sizes of buffers that a library tells apart when it corrects what it reckons */
+enum { LIB_MAX_SHARES = 32, LIB_FIRST_SHARE_B = 64 };
+
 /* What a library reckons with when it chooses, where that is not what its rows cost. */
 struct lib_tuner {
     double base_latency_s;
     double scaleup_latency_s, pcie_latency_s, net_latency_s;
     double efficiency_scaleup, efficiency_pcie, efficiency_net;
+    double
+        inner_floor_s; /* least latency of a hop inside a node, of what leaves the node: cards are
+                             driven in every step */
+    double plateau;    /* its latencies times that much for an all-reduce between nodes; 0: 1 */
+    double pair_Bps, more_Bps; /* most that it expects of all channels together on two nodes, and on
+                                  more; 0: no limit */
+    double share[LIB_MAX_SHARES]; /* its efficiencies times share[k] where the buffer has
+                                     LIB_FIRST_SHARE_B 2^k bytes or more; beyond n_shares 1 */
+    int n_shares;
 };
 
 /* What the transport between nodes adds to a row. */
@@ -17,6 +29,9 @@ struct lib_net {
     double handshake_s; /* per hop of a message that is not sent eagerly: both ends first agree */
     double eager_B;     /* size at which half of it is paid; larger ones pay it all, in the limit */
     double peer_s; /* per peer on another node that a rank has in an all-to-all; 0: as per_peer_s */
+    double inject_B,
+        inject_s; /* messages of an all-to-all that the host copies out of GPU memory, up
+                                  to this size, take so much more each */
     double pair_frac,
         more_frac; /* most of the line rate that the row reaches on two nodes, and on more;
                                     0: no limit */
@@ -43,12 +58,15 @@ struct lib_choice {
     double chunk_B; /* pipelining grain; 0: the library's */
     struct lib_net net;
     double handshake_frac;    /* of net.handshake_s that the protocol pays */
+    double inject_frac;       /* likewise of net.inject_s */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
+    bool needs_card;          /* between nodes only where GPUs share a PCIe switch with cards */
     bool needs_scaleup;       /* only where GPUs have links of their own */
     bool offered;             /* false: this version has no such choice (profiles drop it) */
     bool has_tuner;           /* false: the library reckons with the row itself */
     struct lib_tuner tuner;
+    const char *tuner_shares; /* as the profile writes tuner.share */
 };
 
 struct library {
@@ -82,7 +100,8 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
 double library_issue_s(const struct library *lib, const struct coll_req *req);
 
 /* library_tuner_row — the same choice as the library reckons with it. */
-struct lib_choice library_tuner_row(const struct lib_choice *choice, const struct coll_req *req);
+struct lib_choice library_tuner_row(const struct library *lib, const struct lib_choice *choice,
+                                    const struct coll_req *req);
 
 /* library_same_way — do two rows load the network alike? */
 bool library_same_way(const struct lib_choice *a, const struct lib_choice *b);

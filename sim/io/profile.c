@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -81,6 +82,8 @@ static const struct field nic_fields[] = {
     REAL("handshake", DIM_TIME, struct nic_profile, handshake_s, 0, 10, "0us", "per message that is too large to be sent at once: both ends first agree"),
     REAL("eager", DIM_SIZE, struct nic_profile, eager_B, 0, LARGE, "8KiB", "message of which half of the handshake is paid; larger ones pay more of it"),
     REAL("peer_latency", DIM_TIME, struct nic_profile, peer_s, 0, 10, "0us", "for each peer on another server in an all-to-all"),
+    REAL("inject", DIM_SIZE, struct nic_profile, inject_B, 0, LARGE, "0B", "messages up to this size the host copies from GPU memory into the card's queue"),
+    REAL("inject_latency", DIM_TIME, struct nic_profile, inject_s, 0, 10, "0us", "what that takes for each peer in an all-to-all"),
     REAL("alltoall_efficiency", DIM_FRACTION, struct nic_profile, alltoall_efficiency, 0, 1, "0", "share of the line rate that a large all-to-all reaches; 0 = as efficiency"),
     BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
 };
@@ -119,6 +122,7 @@ const struct field profile_choice_fields[] = {
     REAL("efficiency_net", DIM_FRACTION, struct lib_choice, efficiency_net, 1e-3, 1, "1", "payload of what crosses the network; the card's own efficiency multiplies it"),
     REAL("channel_bandwidth", DIM_RATE, struct lib_choice, channel_cap_Bps, 0, LARGE, "0GB/s", "most that one channel carries; 0 = no limit"),
     REAL("handshake", DIM_NUMBER, struct lib_choice, handshake_frac, 0, 10, "1", "share of the card's handshake that the protocol pays"),
+    REAL("inject", DIM_NUMBER, struct lib_choice, inject_frac, 0, 10, "1", "the same of what injected messages take"),
     REAL("min_size", DIM_SIZE, struct lib_choice, min_B, 0, LARGE, "0B", "smallest collective it is used for"),
     REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
     INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),
@@ -130,6 +134,7 @@ const struct field profile_choice_fields[] = {
     REAL("chunk", DIM_SIZE, struct lib_choice, chunk_B, 0, LARGE, "0B", "pipelining grain; 0 = that of the library"),
     BOOL("offered", struct lib_choice, offered, "true", "false: this version of the library has no such choice"),
     BOOL("needs_scaleup", struct lib_choice, needs_scaleup, "false", "used only where GPUs have links of their own"),
+    BOOL("needs_card", struct lib_choice, needs_card, "false", "used between servers only where GPUs share a PCIe switch with network cards"),
     TUNER("base_latency", DIM_TIME, base_latency_s, 10, "-1us"),
     TUNER("scaleup_latency", DIM_TIME, scaleup_latency_s, 10, "-1us"),
     TUNER("pcie_latency", DIM_TIME, pcie_latency_s, 10, "-1us"),
@@ -137,6 +142,11 @@ const struct field profile_choice_fields[] = {
     TUNER("efficiency_scaleup", DIM_FRACTION, efficiency_scaleup, 1, "-1"),
     TUNER("efficiency_pcie", DIM_FRACTION, efficiency_pcie, 1, "-1"),
     TUNER("efficiency_net", DIM_FRACTION, efficiency_net, 1, "-1"),
+    REAL("tuner_inner_floor", DIM_TIME, struct lib_choice, tuner.inner_floor_s, 0, 10, "0us", "least latency of a hop inside a server that it reckons with when the collective leaves the server"),
+    REAL("tuner_pair_bandwidth", DIM_RATE, struct lib_choice, tuner.pair_Bps, 0, LARGE, "0GB/s", "most that it expects of all channels together over two servers; 0 = no limit"),
+    REAL("tuner_more_bandwidth", DIM_RATE, struct lib_choice, tuner.more_Bps, 0, LARGE, "0GB/s", "the same over more servers"),
+    REAL("tuner_plateau", DIM_NUMBER, struct lib_choice, tuner.plateau, 0, 100, "1", "it reckons with so many times the latencies for an all-reduce between servers"),
+    TEXT("tuner_shares", struct lib_choice, tuner_shares, "", "it reckons with such shares of its efficiencies for buffers of 64 B, 128 B, 256 B ... and more; numbers with blanks between"),
 };
 const int n_profile_choice_fields = N_OF(profile_choice_fields);
 
@@ -405,6 +415,27 @@ static void spell_out(struct lib_choice *choice)
     if (choice->max_nodes == 0) choice->max_nodes = INT_MAX;
 }
 
+/* read_shares — the numbers of tuner_shares. */
+static void read_shares(struct choice_place at, struct lib_choice *choice)
+{
+    struct lib_tuner *tuner = &choice->tuner;
+    const struct json_node *node = json_get(at.row, "tuner_shares");
+    if (!node || json_kind(node) != JSON_TEXT) return;
+    const char *text = json_text(node);
+    tuner->n_shares = 0;
+    for (char *end; *text; text = end) {
+        double share = strtod(text, &end);
+        if (end != text && share > 0 && share <= 1 && tuner->n_shares < LIB_MAX_SHARES) {
+            tuner->share[tuner->n_shares++] = share;
+            continue;
+        }
+        diag_error(at.reader->diag, json_place(at.json, node, at.reader->perm),
+                   "wanted at most %d numbers above 0 and up to 1, with a blank between",
+                   LIB_MAX_SHARES);
+        return;
+    }
+}
+
 /* load_choice — one row of "choices": a lib_choice for each of its collectives. */
 static void load_choice(struct choice_place at, struct library *library)
 {
@@ -414,6 +445,7 @@ static void load_choice(struct choice_place at, struct library *library)
                &choice, "choice", NULL, reader->perm, reader->diag);
     if (json_kind(at.row) != JSON_OBJECT) return;
     spell_out(&choice);
+    read_shares(at, &choice);
     const struct json_node *kinds = need(at, "collectives", JSON_LIST);
     const struct json_node *name = need(at, "algorithm", JSON_TEXT);
     if (!kinds || !name) return;
@@ -477,6 +509,7 @@ static void load_change(struct choice_place at, struct library *library)
         if (!meant) continue;
         load_given(reader, form, at.json, at.row, choice);
         spell_out(choice);
+        read_shares(at, choice);
         n_changed++;
     }
     if (!name || n_changed > 0) return;

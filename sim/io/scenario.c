@@ -367,6 +367,8 @@ static void apply_network(struct lib_choice *choice, const struct hardware *hard
     choice->net.handshake_s = nic->handshake_s;
     choice->net.eager_B = nic->eager_B;
     choice->net.peer_s = nic->peer_s;
+    choice->net.inject_B = nic->inject_B;
+    choice->net.inject_s = nic->inject_s;
     if (nic->bandwidth_Bps <= 0 || strcmp(choice->algo->name, "tree") != 0) return;
     choice->net.pair_frac = hardware->gpu.tree_pair_Bps / nic->bandwidth_Bps;
     choice->net.more_frac = hardware->gpu.tree_Bps / nic->bandwidth_Bps;
@@ -400,6 +402,8 @@ static void drop_rows(struct library *library, const struct node_profile *node)
         bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
         if (choice->algo->wire_frac && !sums) continue;
         library->choices[n] = *choice;
+        bool apart = node->spec.gpus_per_pcie_switch == 1;
+        if (choice->needs_card && apart) library->choices[n].max_nodes = 1;
         /* copies within a GPU are over long before what PCIe brings */
         if (node->spec.scaleup == SCALEUP_NONE) library->choices[n].own_copy_Bps = 0;
         n++;

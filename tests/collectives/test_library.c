@@ -159,13 +159,14 @@ static void a_switch_that_sums_spares_the_cables(void **state)
 static void a_tuner_may_see_other_costs(void **state)
 {
     (void)state;
+    const struct library lib = {.n_channels = 1};
     struct lib_choice choice = row("ring", "Simple");
     choice.scaleup_latency_s = 1e-6;
     struct coll_req req = of_eight(COLL_ALLREDUCE, 1e6);
-    assert_close(library_tuner_row(&choice, &req).scaleup_latency_s, 1e-6, 1e-12);
+    assert_close(library_tuner_row(&lib, &choice, &req).scaleup_latency_s, 1e-6, 1e-12);
     choice.tuner.scaleup_latency_s = 2e-6;
     choice.has_tuner = true;
-    assert_close(library_tuner_row(&choice, &req).scaleup_latency_s, 2e-6, 1e-12);
+    assert_close(library_tuner_row(&lib, &choice, &req).scaleup_latency_s, 2e-6, 1e-12);
     assert_close(library_row(&(struct library){.n_channels = 1}, &choice, &req).scaleup_latency_s,
                  1e-6, 1e-12);
 }
@@ -215,6 +216,101 @@ static void peers_on_other_nodes_cost_an_all_to_all(void **state)
     assert_close(library_row(&lib, &row, &req).base_latency_s, 18e-6, 1e-12);
 }
 
+/* 2 of 8 ranks are together: their peer takes 4 us of the kernel while the host serves 6 others, 3 us
+ * each. A block of 100 B is injected at 10 us a peer, one of 200 B is not. */
+static void peers_on_both_sides_are_served_at_once(void **state)
+{
+    (void)state;
+    const struct library lib = {.n_channels = 1};
+    struct lib_choice row = {.kind = COLL_ALLTOALL,
+                             .algo = coll_find(COLL_ALLTOALL, "direct"),
+                             .efficiency_net = 1,
+                             .channel_cap_Bps = 1e12,
+                             .per_peer_s = 4e-6,
+                             .inject_frac = 1,
+                             .net = {.peer_s = 3e-6, .inject_B = 100, .inject_s = 10e-6}};
+    struct coll_req req = {
+        .kind = COLL_ALLTOALL, .n_ranks = 8, .ranks_per_node = 2, .n_channels = 1, .size_B = 1600};
+    assert_close(library_row(&lib, &row, &req).base_latency_s, 18e-6, 1e-12);
+    req.size_B = 800;
+    assert_close(library_row(&lib, &row, &req).base_latency_s, 78e-6, 1e-12);
+    row.inject_frac = 0; /* a library that does not copy */
+    assert_close(library_row(&lib, &row, &req).base_latency_s, 18e-6, 1e-12);
+    row.per_peer_s = 40e-6; /* the kernel is the slower one */
+    assert_close(library_row(&lib, &row, &req).base_latency_s, 40e-6, 1e-12);
+}
+
+static struct lib_choice reckoned_row(void)
+{
+    struct lib_choice choice = row("ring", "Simple");
+    choice.has_tuner = true;
+    choice.tuner = (struct lib_tuner){.base_latency_s = 10e-6,
+                                      .scaleup_latency_s = 1e-6,
+                                      .net_latency_s = 5e-6,
+                                      .efficiency_net = 1,
+                                      .inner_floor_s = 3e-6,
+                                      .plateau = 1.5,
+                                      .pair_Bps = 40e9,
+                                      .more_Bps = 20e9};
+    return choice;
+}
+
+/* 4 channels that are reckoned with 20 GB/s together: 5 GB/s each; a hop inside a node takes 3 us
+ * between nodes, times 1.5 in an all-reduce. */
+static void a_tuner_reckons_otherwise_between_nodes(void **state)
+{
+    (void)state;
+    const struct library lib = {.n_channels = 4};
+    const struct lib_choice choice = reckoned_row();
+    struct coll_req req = of_eight(COLL_ALLREDUCE, 1e6);
+    assert_close(library_tuner_row(&lib, &choice, &req).scaleup_latency_s, 1e-6, 1e-12);
+    req.ranks_per_node = 4;
+    struct lib_choice pair = library_tuner_row(&lib, &choice, &req);
+    assert_close(pair.scaleup_latency_s, 4.5e-6, 1e-12);
+    assert_close(pair.net_latency_s, 7.5e-6, 1e-12);
+    assert_close(pair.base_latency_s, 15e-6, 1e-12);
+    assert_close(pair.channel_cap_Bps, 10e9, 1e-12);
+    req.ranks_per_node = 2;
+    assert_close(library_tuner_row(&lib, &choice, &req).channel_cap_Bps, 5e9, 1e-12);
+    req.kind = COLL_ALLGATHER; /* no plateau */
+    assert_close(library_tuner_row(&lib, &choice, &req).scaleup_latency_s, 3e-6, 1e-12);
+}
+
+/* Shares of 64, 128 and 256 B: 127 B is of the first, 512 B beyond the last. */
+static void a_tuner_corrects_by_size(void **state)
+{
+    (void)state;
+    const struct library lib = {.n_channels = 1};
+    struct lib_choice choice = reckoned_row();
+    choice.tuner.n_shares = 3;
+    choice.tuner.share[0] = 0.9;
+    choice.tuner.share[1] = 0.8;
+    choice.tuner.share[2] = 0.7;
+    const double cases[][2] = {{63, 1}, {64, 0.9}, {127, 0.9}, {128, 0.8}, {511, 0.7}, {512, 1}};
+    for (int i = 0; i < 6; i++) {
+        struct coll_req req = of_eight(COLL_ALLREDUCE, cases[i][0]);
+        assert_close(library_tuner_row(&lib, &choice, &req).efficiency_net, cases[i][1], 1e-12);
+    }
+}
+
+/* Ring of 4 nodes of 4, blocks of 10 kB, 1 us a hop and 1 ns/B between nodes: the busiest port works
+ * for 30 * 10 us, in which most latencies pass: 301 us. A tuner reckons 30 us more, which is more than
+ * what 15 us of start-up makes of the same. */
+static void a_tuner_adds_latencies_and_bytes(void **state)
+{
+    (void)state;
+    struct lib_choice rows[] = {row("ring", "LL"), row("ring", "LL")};
+    rows[0].has_tuner = true;
+    rows[1].base_latency_s = 15e-6;
+    struct library lib = {.choices = rows, .n_choices = 2, .selection = "fastest"};
+    struct coll_req req = of_size(160e3);
+    req.ranks_per_node = 4;
+    const struct coll_hops hops[2] = {{{1e-6, 0}, {1e-6, 1e-9}}, {{1e-6, 0}, {1e-6, 1e-9}}};
+    assert_int_equal(library_choose(&lib, &req, hops, 4, NULL, NULL), 1);
+    rows[0].has_tuner = false;
+    assert_int_equal(library_choose(&lib, &req, hops, 4, NULL, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +325,10 @@ int main(void)
         cmocka_unit_test(nothing_fits_outside_kind_size_nodes_and_algorithm),
         cmocka_unit_test(what_the_network_adds_depends_on_the_message),
         cmocka_unit_test(peers_on_other_nodes_cost_an_all_to_all),
+        cmocka_unit_test(peers_on_both_sides_are_served_at_once),
+        cmocka_unit_test(a_tuner_reckons_otherwise_between_nodes),
+        cmocka_unit_test(a_tuner_corrects_by_size),
+        cmocka_unit_test(a_tuner_adds_latencies_and_bytes),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -263,6 +263,37 @@ static void zero_means_no_limit_in_a_choice(void **state)
     assert_string_equal(library->choices[2].algo->name, "tree");
 }
 
+/* shares_of — of a tree whose tuner_shares are that text; false after an error. */
+static bool shares_of(const char *text, struct lib_tuner *out, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct profile_reader reader = {.dir = "scenarios", .perm = perm, .diag = &diag};
+    struct library_profile profile;
+    profile_read_library(
+        &reader,
+        ref_in(arena_text(perm,
+                          "{\"it\": {\"choices\": [{\"collectives\": [\"all_reduce\"], "
+                          "\"algorithm\": \"tree\", \"tuner_shares\": \"%s\"}]}}",
+                          text),
+               perm),
+        &profile);
+    if (diag_ok(&diag)) *out = profile.library.choices[0].tuner;
+    return diag_ok(&diag);
+}
+
+static void shares_of_a_tuner_are_numbers_with_blanks_between(void **state)
+{
+    struct lib_tuner tuner = {0};
+    assert_true(shares_of("1 .9 0.5", &tuner, *state));
+    assert_int_equal(tuner.n_shares, 3);
+    assert_close(tuner.share[1], 0.9, 1e-12);
+    assert_true(shares_of("", &tuner, *state));
+    assert_int_equal(tuner.n_shares, 0);
+    assert_false(shares_of("1 0", &tuner, *state));
+    assert_false(shares_of("1.5", &tuner, *state));
+    assert_false(shares_of("1, .9", &tuner, *state));
+}
+
 /* A change reaches the choices it names, and only the keys it gives. */
 static void changes_reach_the_choices_they_name(void **state)
 {
@@ -420,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_key_that_no_base_has_is_still_unknown),
         cmocka_unit_test(a_path_is_relative_to_the_file_that_says_it),
         cmocka_unit_test(zero_means_no_limit_in_a_choice),
+        cmocka_unit_test(shares_of_a_tuner_are_numbers_with_blanks_between),
         cmocka_unit_test(changes_reach_the_choices_they_name),
         cmocka_unit_test(a_change_of_nothing_is_an_error),
         cmocka_unit_test(nccl_rows_are_those_of_its_tuner),
