@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_HALVES = 2 };
-
 static const double OTHER_CLASS = 1000; /* doublings: more than there are */
 
 /* sums of a least-squares fit of (alpha + beta S) / t to 1 */
@@ -41,16 +39,18 @@ struct line {
     int n; /* rows it is fitted to; 0: there is no line */
 };
 
-/* fit_line — to the covered rows of a stretch that are in a part (-1: in any). */
+enum { NO_GROUP = -1, SEVERAL = -2 };
+
+/* fit_line — to the covered rows of a stretch but those of a group (NO_GROUP: to all). */
 static struct line fit_line(const struct study *study, struct stretch stretch,
-                            const struct groups *groups, int part)
+                            const struct groups *groups, int without)
 {
     struct fit fit = {0};
     struct line line = {0};
     for (int i = stretch.from; i < stretch.to; i++) {
         const struct check_row *row = &study->check->rows[study->order[i]];
         if (!row_is_covered(row)) continue;
-        if (part >= 0 && groups_part(groups, study->order[i]) != part) continue;
+        if (without != NO_GROUP && groups->group_of[study->order[i]] == without) continue;
         double u = 1 / row->measured_s;
         double v = row->size_B / row->measured_s;
         fit.uu += u * u, fit.uv += u * v, fit.vv += v * v, fit.u += u, fit.v += v;
@@ -60,15 +60,28 @@ static struct line fit_line(const struct study *study, struct stretch stretch,
     return line;
 }
 
-/* a set of equal keys with the lines of its halves */
+/* a set of equal keys */
 struct key_set {
     struct stretch stretch;
-    int row; /* one of it */
-    struct line half[N_HALVES];
+    int row;   /* one of it */
+    int group; /* of its covered rows; NO_GROUP: it has none, SEVERAL: more than one */
     double gpus, nodes;
     double share;    /* bytes that cross a port per byte of the collective's size */
     double line_Bps; /* of a server's cards; 0 = not told */
 };
+
+static int group_of_set(const struct study *study, struct stretch stretch,
+                        const struct groups *groups)
+{
+    int group = NO_GROUP;
+    for (int i = stretch.from; i < stretch.to && group != SEVERAL; i++) {
+        int row = study->order[i];
+        if (!row_is_covered(&study->check->rows[row])) continue;
+        bool other = group != NO_GROUP && group != groups->group_of[row];
+        group = other ? SEVERAL : groups->group_of[row];
+    }
+    return group;
+}
 
 static struct key_set key_set_of(const struct study *study, struct stretch stretch,
                                  const struct groups *groups)
@@ -76,7 +89,7 @@ static struct key_set key_set_of(const struct study *study, struct stretch stret
     const struct row_reader *reader = study->check->reader;
     int row = study->order[stretch.from];
     struct key_set set = {.stretch = stretch, .row = row};
-    for (int h = 0; h < N_HALVES; h++) set.half[h] = fit_line(study, stretch, groups, h);
+    set.group = group_of_set(study, stretch, groups);
     set.nodes = fmax(row_number(reader, row, "nodes"), 1);
     set.gpus = fmax(row_number(reader, row, "gpus_per_node"), 1) * set.nodes;
     set.share = row_bus_factor(row_cell(reader, row, "collective"), set.gpus);
@@ -84,6 +97,12 @@ static struct key_set key_set_of(const struct study *study, struct stretch stret
         set.line_Bps =
             row_number(reader, row, "nics_per_node") * row_number(reader, row, "nic_gbps");
     return set;
+}
+
+/* has_others — rows of another group. */
+static bool has_others(const struct key_set *set, int group)
+{
+    return set->group == SEVERAL || (set->group != NO_GROUP && set->group != group);
 }
 
 /* distance — doublings of GPUs and of servers between two sets of keys; those of another class are
@@ -99,15 +118,15 @@ static double distance(const struct study *study, const struct key_set *a, const
     return doublings + (groups_same_class(reader, a->row, b->row) ? 0 : OTHER_CLASS);
 }
 
-/* find_donor — the nearest set that has a line of a half, the first of equals; NULL if there is none. */
+/* find_donor — the nearest set that others have measured, the first of equals; NULL if there is none. */
 static const struct key_set *find_donor(const struct study *study, const struct key_set *sets,
-                                        const struct key_set *set, int half)
+                                        const struct key_set *set, int group)
 {
     const struct key_set *donor = NULL;
     double least = INFINITY;
-    if (set->half[half].n > 0) return set;
+    if (has_others(set, group)) return set;
     for (const struct key_set *other = sets; other < sets + study->n_stretches; other++) {
-        if (other->half[half].n == 0) continue;
+        if (!has_others(other, group)) continue;
         double away = distance(study, set, other);
         if (away >= least) continue;
         least = away;
@@ -117,37 +136,58 @@ static const struct key_set *find_donor(const struct study *study, const struct 
 }
 
 /* moved_line — a donor's, as it would be with the bytes and the line rate of another set. */
-static struct line moved_line(const struct key_set *donor, const struct key_set *set, int half)
+static struct line moved_line(const struct line *line, const struct key_set *donor,
+                              const struct key_set *set)
 {
-    struct line line = donor->half[half];
+    struct line moved = *line;
     double faster = set->line_Bps > 0 && donor->line_Bps > 0 ? set->line_Bps / donor->line_Bps : 1;
-    line.beta_s_per_B *= set->share / donor->share / faster;
-    return line;
+    moved.beta_s_per_B *= set->share / donor->share / faster;
+    return moved;
+}
+
+static double line_error(const struct line *line, const struct check_row *row)
+{
+    return (line->alpha_s + line->beta_s_per_B * row->size_B) / row->measured_s - 1;
+}
+
+/* the lines of a set's own rows and of what others measured, for the group that was asked last */
+struct lines {
+    struct line own, moved;
+    int group;
+};
+
+static void move_line(const struct study *study, const struct key_set *sets,
+                      const struct key_set *set, const struct groups *groups, struct lines *lines)
+{
+    const struct key_set *donor = find_donor(study, sets, set, lines->group);
+    lines->moved = (struct line){0};
+    if (!donor) return;
+    struct line theirs = fit_line(study, donor->stretch, groups, lines->group);
+    lines->moved = moved_line(&theirs, donor, set);
 }
 
 static void use_lines(const struct study *study, const struct key_set *sets,
                       const struct key_set *set, const struct groups *groups)
 {
-    struct line own = fit_line(study, set->stretch, groups, -1);
-    for (int half = 0; half < N_HALVES; half++) {
-        const struct key_set *donor = own.n > 0 ? find_donor(study, sets, set, !half) : NULL;
-        struct line moved = donor ? moved_line(donor, set, !half) : (struct line){0};
-        for (int i = set->stretch.from; i < set->stretch.to; i++) {
-            struct check_row *row = &study->check->rows[study->order[i]];
-            if (!row_is_covered(row) || groups_part(groups, study->order[i]) != half) continue;
-            row->baseline_error =
-                (own.alpha_s + own.beta_s_per_B * row->size_B) / row->measured_s - 1;
-            if (donor)
-                row->moved_error =
-                    (moved.alpha_s + moved.beta_s_per_B * row->size_B) / row->measured_s - 1;
+    struct lines lines = {.own = fit_line(study, set->stretch, groups, NO_GROUP),
+                          .group = NO_GROUP};
+    for (int i = set->stretch.from; i < set->stretch.to; i++) {
+        struct check_row *row = &study->check->rows[study->order[i]];
+        if (!row_is_covered(row)) continue;
+        int group = groups->group_of[study->order[i]];
+        if (group != lines.group) {
+            lines.group = group;
+            move_line(study, sets, set, groups, &lines);
         }
+        row->baseline_error = line_error(&lines.own, row);
+        if (lines.moved.n > 0) row->moved_error = line_error(&lines.moved, row);
     }
 }
 
 static void find_lines(const struct study *study)
 {
     struct arena scratch = *study->work;
-    const struct groups *groups = groups_deal(study, N_HALVES);
+    const struct groups *groups = groups_deal(study, 1);
     struct key_set *sets = arena_new(&scratch, struct key_set, study->n_stretches);
     for (int s = 0; s < study->n_stretches; s++)
         sets[s] = key_set_of(study, study->stretches[s], groups);

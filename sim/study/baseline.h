@@ -5,9 +5,9 @@
  * equal keys. Training: one utilisation per GPU and precision (model FLOPs over time, the median over
  * sources of each one's median) and ideal scaling.
  *
- * Moved: what the same rule says about rows that it has not seen. Collectives: each half of the groups
- * (groups.h) is predicted by the lines of the other half: that of the same keys if there is one, else
- * that of the nearest keys of the same class (collective, GPU, links inside and between servers,
+ * Moved: what the same rule says about groups that it has not seen, each left out in turn.
+ * Collectives: a series is predicted by the line of the other series of the same keys if there are
+ * any, else by that of the nearest keys of the same class (collective, GPU, links inside and between servers,
  * fabric), else of the same collective. Nearest: fewest doublings of GPUs plus of servers, first in
  * order of keys among equals; a single server and several are not near each other. The start-up
  * moves as it is; the time per byte is multiplied by the ratio of the bus factors (2 (n - 1) / n for

@@ -21,9 +21,9 @@ static struct check *check_text(const char *rows, struct arena *perm)
     return check_table(reader, perm);
 }
 
-/* Half a (p) takes 10 us + S / (10 GB/s); half b (q), with equal keys, took twice as long: so b is
- * predicted at half of its time, and a at twice. */
-static void a_half_is_predicted_by_the_line_of_the_other(void **state)
+/* Series p takes 10 us + S / (10 GB/s); q, with equal keys, took twice as long: so q is
+ * predicted at half of its time, and p at twice. */
+static void a_series_is_predicted_by_the_line_of_the_others(void **state)
 {
     struct check *check = check_text(
         "p" KEYS("2", "200") "100000,20\n"
@@ -65,7 +65,7 @@ static void what_nobody_else_measured_has_no_moved_baseline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_half_is_predicted_by_the_line_of_the_other),
+        cmocka_unit_test(a_series_is_predicted_by_the_line_of_the_others),
         cmocka_unit_test(a_line_moves_to_other_keys_by_bus_factor_and_line_rate),
         cmocka_unit_test(what_nobody_else_measured_has_no_moved_baseline),
     };
