@@ -162,6 +162,7 @@ static const struct field framework_fields[] = {
     REAL("winograd", DIM_NUMBER, struct framework, winograd, 1, 9, "1", "of convolutions by 3 x 3 and 5 x 5 in fp32, multiplications per one that transforms of small tiles leave"),
     REAL("conv_transposed", DIM_NUMBER, struct framework, transposed_frac, 0, 4, "0", "of the activations of convolutions on matrix units, the share that is transposed on its way in and out, because the framework keeps channels first"),
     REAL("conv_transposed_half", DIM_NUMBER, struct framework, half_transposed_frac, 0, 4, "0", "the same in 16 bits"),
+    REAL("depthwise", DIM_FRACTION, struct framework, depthwise_frac, 0, 1, "0", "share of a GPU's vector peak that convolutions of each channel alone reach, whatever the type; 0 = as other convolutions"),
     BOOL("vendor_attention", struct framework, vendor_attention, "false", "its attention is the GPU vendor's kernel where there is one, not the portable one"),
     REAL("cast_extra", DIM_NUMBER, struct framework, cast_extra, -1, 100, "0", "memory traffic of casts of operands to 8 and 4 bits beyond that of one fused pass, as a share of it; below 0: fused with the layers before"),
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),

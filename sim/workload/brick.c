@@ -1,5 +1,7 @@
 #include "workload/brick.h"
 
+#include "base/must.h"
+
 struct shape shape_image(int c, int h, int w)
 {
     return (struct shape){c, 1, h, w};
@@ -163,6 +165,12 @@ void brick_norm(struct builder *b, const char *name, struct shape s)
 void brick_layer_norm(struct builder *b, const char *name, double rows, int width)
 {
     norm_layer(b, name, rows * width, width);
+}
+
+void brick_wide(struct builder *b)
+{
+    must(b->model->n_layers > 0);
+    b->model->layers[b->model->n_layers - 1].wide = true;
 }
 
 void brick_act(struct builder *b, const char *name, struct shape s)

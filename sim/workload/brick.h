@@ -51,6 +51,11 @@ void brick_bias(struct builder *b, int n);
  * training reads its input twice, for the statistics and for the values. */
 void brick_norm(struct builder *b, const char *name, struct shape s);
 
+/* brick_wide — automatic mixed precision leaves the layer added last in 32 bits: group and layer
+ * normalisation and what is done to their output before the next product.
+ * Source: PyTorch, Automatic Mixed Precision, op reference. */
+void brick_wide(struct builder *b);
+
 /* brick_act — an activation function, one kernel. */
 void brick_act(struct builder *b, const char *name, struct shape s);
 

@@ -30,10 +30,23 @@ static void linear(struct builder *b, const char *name, double rows, int in, int
     brick_bias(b, out);
 }
 
-static void norm_silu(struct builder *b, const char *name, struct shape s)
+static void group_norm(struct builder *b, const char *name, struct shape s)
 {
     brick_norm(b, name, s);
+    brick_wide(b);
+}
+
+static void layer_norm(struct builder *b, const char *name, double rows, int width)
+{
+    brick_layer_norm(b, name, rows, width);
+    brick_wide(b);
+}
+
+static void norm_silu(struct builder *b, const char *name, struct shape s)
+{
+    group_norm(b, name, s);
     brick_act(b, arena_text(b->perm, "%s.silu", name), s);
+    brick_wide(b);
 }
 
 /* residual — two convolutions; `timed` ones add what the time of the diffusion makes of it. */
@@ -64,7 +77,7 @@ static void attend(struct builder *b, const char *name, struct shape s, bool to_
     double rows = shape_points(s);
     double keys = to_text ? TEXT_TOKENS : rows;
     int width = to_text ? TEXT_WIDTH : s.c;
-    brick_layer_norm(b, arena_text(b->perm, "%s.norm", name), rows, s.c);
+    layer_norm(b, arena_text(b->perm, "%s.norm", name), rows, s.c);
     brick_linear(b, arena_text(b->perm, "%s.q", name), rows, s.c, s.c);
     brick_linear(b, arena_text(b->perm, "%s.k", name), keys, width, s.c);
     brick_linear(b, arena_text(b->perm, "%s.v", name), keys, width, s.c);
@@ -79,12 +92,12 @@ static void transform(struct builder *b, const char *name, struct shape s)
     double rows = shape_points(s);
     struct shape inner = s;
     inner.c = 4 * s.c;
-    brick_norm(b, arena_text(b->perm, "%s.norm", name), s);
+    group_norm(b, arena_text(b->perm, "%s.norm", name), s);
     brick_copy(b, arena_text(b->perm, "%s.transpose", name), 2.0 * shape_elements(s));
     linear(b, arena_text(b->perm, "%s.in", name), rows, s.c, s.c);
     attend(b, arena_text(b->perm, "%s.self", name), s, false);
     attend(b, arena_text(b->perm, "%s.text", name), s, true);
-    brick_layer_norm(b, arena_text(b->perm, "%s.ff.norm", name), rows, s.c);
+    layer_norm(b, arena_text(b->perm, "%s.ff.norm", name), rows, s.c);
     linear(b, arena_text(b->perm, "%s.ff.up", name), rows, s.c, 2 * inner.c);
     brick_act(b, arena_text(b->perm, "%s.ff.gelu", name), inner);
     brick_scale(b, arena_text(b->perm, "%s.ff.gate", name), inner);
@@ -166,7 +179,7 @@ static void image_encoder(struct builder *b, int side)
     }
     double rows = shape_points(at);
     at = residual(b, "vae.mid.0", at, at.c, false);
-    brick_norm(b, "vae.mid.norm", at);
+    group_norm(b, "vae.mid.norm", at);
     linear(b, "vae.mid.qkv", rows, at.c, 3 * at.c);
     brick_fused_attention(b, "vae.mid.attention", &(struct attention){rows, rows, at.c, 1});
     linear(b, "vae.mid.o", rows, at.c, at.c);
@@ -187,18 +200,18 @@ static void text_encoder(struct builder *b)
     brick_look_up(b, "text.positions", rows, TEXT_TOKENS, TEXT_WIDTH);
     for (int i = 0; i < TEXT_LAYERS; i++) {
         const char *name = arena_text(b->perm, "text.%d", i);
-        brick_layer_norm(b, arena_text(b->perm, "%s.norm1", name), rows, TEXT_WIDTH);
+        layer_norm(b, arena_text(b->perm, "%s.norm1", name), rows, TEXT_WIDTH);
         linear(b, arena_text(b->perm, "%s.qkv", name), rows, TEXT_WIDTH, 3 * TEXT_WIDTH);
         brick_attention(b, name, &(struct attention){rows, rows, TEXT_WIDTH, HEADS});
         linear(b, arena_text(b->perm, "%s.o", name), rows, TEXT_WIDTH, TEXT_WIDTH);
         brick_add(b, arena_text(b->perm, "%s.add1", name), s);
-        brick_layer_norm(b, arena_text(b->perm, "%s.norm2", name), rows, TEXT_WIDTH);
+        layer_norm(b, arena_text(b->perm, "%s.norm2", name), rows, TEXT_WIDTH);
         linear(b, arena_text(b->perm, "%s.up", name), rows, TEXT_WIDTH, INNER);
         brick_act(b, arena_text(b->perm, "%s.gelu", name), inner);
         linear(b, arena_text(b->perm, "%s.down", name), rows, INNER, TEXT_WIDTH);
         brick_add(b, arena_text(b->perm, "%s.add2", name), s);
     }
-    brick_layer_norm(b, "text.norm", rows, TEXT_WIDTH);
+    layer_norm(b, "text.norm", rows, TEXT_WIDTH);
 }
 
 struct model *diffusion_stable_2(const struct model_kind *kind, int seq_len, struct arena *perm)

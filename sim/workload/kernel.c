@@ -106,8 +106,9 @@ struct product {
     double read_elements, written_elements; /* of all */
     double window;
     bool short_window;
-    bool by_tiles; /* its result is cut in tiles, not its sum */
-    bool fused;    /* all of attention */
+    bool depthwise; /* each channel alone */
+    bool by_tiles;  /* its result is cut in tiles, not its sum */
+    bool fused;     /* all of attention */
 };
 
 /* product_flop — with what a product computes in vain and without what transforms save. */
@@ -129,6 +130,19 @@ static double transposed_B(const struct gpu *gpu, const struct product *p, enum 
     return 2.0 * share * (p->read_elements + p->written_elements) * dtype_B(dtype);
 }
 
+/* product_s — arithmetic alone. A convolution of each channel alone has no product to give to matrix
+ * units. */
+static double product_s(const struct gpu *gpu, const struct product *p, enum dtype dtype)
+{
+    double share = gpu->framework.depthwise_frac;
+    if (!p->depthwise || share <= 0.0) {
+        double flops = p->fused ? attention_flops(gpu, dtype) : matrix_flops(gpu, p->kind, dtype);
+        return product_flop(gpu, p, dtype) / flops;
+    }
+    must(gpu->vector_flops > 0.0);
+    return 2.0 * p->count * p->m * p->n * p->k / (gpu->vector_flops * share);
+}
+
 static struct kernel_time product_time(const struct gpu *gpu, const struct product *p,
                                        enum dtype layer_dtype)
 {
@@ -136,8 +150,7 @@ static struct kernel_time product_time(const struct gpu *gpu, const struct produ
     double read_B = p->read_elements * operand_B(dtype);
     double written_B = p->written_elements * dtype_B(dtype);
     double moved_B = transposed_B(gpu, p, dtype);
-    double rate_flops = p->fused ? attention_flops(gpu, dtype) : matrix_flops(gpu, p->kind, dtype);
-    double arithmetic_s = product_flop(gpu, p, dtype) / rate_flops;
+    double arithmetic_s = product_s(gpu, p, dtype);
     double busy_s =
         hypot(arithmetic_s, read_B / memory_Bps(gpu)) + (written_B + moved_B) / memory_Bps(gpu);
     double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s);
@@ -176,6 +189,12 @@ static double layer_parameters(const struct model *model, int layer)
     return sum;
 }
 
+/* is_depthwise — a channel in, a channel out. */
+static bool is_depthwise(const struct layer *l)
+{
+    return l->kind == LAYER_CONV && l->n_products > 1.0 && l->n <= 1.0 && l->k <= l->window;
+}
+
 /* product_of — a layer's forward product: weights are shared by all samples, so those make m longer;
  * attention has products of its own for each sample. */
 static struct product product_of(const struct layer *l, double batch, double weights)
@@ -191,6 +210,7 @@ static struct product product_of(const struct layer *l, double batch, double wei
                             .written_elements = batch * l->written_elements,
                             .window = fmax(l->window, 1.0),
                             .short_window = l->short_window,
+                            .depthwise = is_depthwise(l),
                             .by_tiles = true,
                             .fused = attention && l->fused};
 }
@@ -201,13 +221,13 @@ static bool is_frozen(const struct layer *l)
 }
 
 /* element_B — bytes that a layer without products moves per element, under the framework. */
-static double element_B(const struct gpu *gpu, const struct model *model, enum layer_kind kind,
+static double element_B(const struct gpu *gpu, const struct model *model, const struct layer *l,
                         enum dtype dtype)
 {
     const struct framework *framework = &gpu->framework;
-    if (layer_is_matrix(kind) || kind == LAYER_EMBEDDING) return dtype_B(dtype);
+    if (layer_is_matrix(l->kind) || l->kind == LAYER_EMBEDDING) return dtype_B(dtype);
     bool text = model->tokens_per_sample > 1.0;
-    bool wide = text && framework->wide_text;
+    bool wide = (text || l->wide) && framework->wide_text;
     double saved = text ? framework->saved_text_frac : framework->saved_frac;
     return dtype_B(wide ? DTYPE_FP32 : dtype) * (1.0 - saved);
 }
@@ -227,7 +247,7 @@ struct kernel_time kernel_forward(const struct gpu *gpu, const struct model *mod
     double moved = batch * (l->read_elements + l->written_elements) + weights;
     struct work work = {.kind = l->kind,
                         .flop = batch * l->flop,
-                        .bytes = moved * element_B(gpu, model, l->kind, dtype),
+                        .bytes = moved * element_B(gpu, model, l, dtype),
                         .n_kernels = l->n_kernels,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);
@@ -284,7 +304,7 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
     double moved = batch * (read + written) + (matrix ? n_products * weights : weights);
     struct work work = {.kind = l->kind,
                         .flop = batch * (n_products * l->flop + l->recomputed_flop),
-                        .bytes = moved * element_B(gpu, model, l->kind, dtype),
+                        .bytes = moved * element_B(gpu, model, l, dtype),
                         .n_kernels = n_products * l->n_kernels,
                         .fused = l->fused};
     return work_time(gpu, &work, dtype);

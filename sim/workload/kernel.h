@@ -60,7 +60,8 @@ struct framework {
                                fused kernels save; < 0: that much more than the layers say */
     double saved_text_frac; /* the same in models of sequences, whose kernels are its own instead of
                                a vendor library's */
-    bool wide_text;         /* in those models such layers move 32 bits where products have 16 */
+    bool wide_text;         /* in those models such layers move 32 bits where products have 16, in
+                               others those marked so (struct layer, wide) */
     double conv_lost_frac;  /* share of a GPU's convolution rate that its kernels and layout lose */
     double half_lost_frac;  /* the same for convolutions in 16 bits */
     double winograd; /* of convolutions by 3 x 3 and 5 x 5 in fp32, multiplications per one that is
@@ -68,6 +69,8 @@ struct framework {
     double transposed_frac;      /* of the activations of convolutions on matrix units, which want
                                channels last, the share that is transposed on its way in and out */
     double half_transposed_frac; /* the same in 16 bits */
+    double depthwise_frac;       /* share of a GPU's vector peak that convolutions of each channel
+                                    alone reach; 0 = as other convolutions */
     bool vendor_attention;       /* its attention is the vendor's kernel, not the portable one */
     double cast_extra;      /* traffic of casts to 8 and 4 bits beyond that of one fused pass, as a
                                share; < 0: casts fused with the layers before */

@@ -55,6 +55,7 @@ struct layer {
     bool
         short_window; /* a dense convolution by 3 x 3 or 5 x 5 at each pixel: fewer multiplications do */
     bool fused;       /* memory and arithmetic overlap (max) instead of adding */
+    bool wide;        /* no product, but kept in 32 bits where mixed precision makes others 16 */
     bool forward_only; /* no gradient passes it: a frozen network in front of the trained one */
 };
 struct tensor {

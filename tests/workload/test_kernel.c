@@ -295,6 +295,34 @@ static void an_image_has_no_gradient(void **state)
                  2 * product_s, 1e-9);
 }
 
+/* 8 channels of 1,024 pixels by 9 points each, at a sixteenth of 10 TFLOP/s, in any type. */
+static void a_convolution_of_each_channel_alone_runs_on_vector_units(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.hbm_Bps = 1e30;
+    gpu.kernel_floor_s = 0;
+    gpu.vector_flops = 10e12;
+    gpu.framework.depthwise_frac = 1.0 / 16.0;
+    struct builder b = builder_open("conv", "image", "made up", *state);
+    brick_conv(&b, "conv", shape_image(8, 32, 32), 8, window_grouped(window_square(3, 1, 1), 8));
+    double product_s = 2.0 * 8 * 1024 * 9 / (10e12 / 16.0);
+    assert_close(kernel_forward(&gpu, b.model, 0, 1, DTYPE_FP32).time_s, product_s, 1e-9);
+    assert_close(kernel_forward(&gpu, b.model, 0, 1, DTYPE_FP16).time_s, product_s, 1e-9);
+}
+
+/* A marked layer moves 4 bytes where another moves 2, under a framework that keeps such layers wide. */
+static void a_wide_layer_of_images_stays_in_32_bits(void **state)
+{
+    struct gpu gpu = rig_gpu();
+    gpu.framework.wide_text = true;
+    struct builder b = builder_open("norm", "image", "made up", *state);
+    brick_act(&b, "narrow", shape_image(8, 32, 32));
+    brick_act(&b, "wide", shape_image(8, 32, 32));
+    brick_wide(&b);
+    assert_close(kernel_forward(&gpu, b.model, 0, 1, DTYPE_FP16).hbm_B, 2 * 8192 * 2.0, 1e-12);
+    assert_close(kernel_forward(&gpu, b.model, 1, 1, DTYPE_FP16).hbm_B, 2 * 8192 * 4.0, 1e-12);
+}
+
 /* Half the bytes, ten times the peak. */
 static void half_precision_moves_half_the_bytes(void **state)
 {
@@ -425,6 +453,8 @@ int main(void)
         cmocka_unit_test(channels_first_are_transposed_for_matrix_units),
         cmocka_unit_test(part_of_a_wave_computes_nothing),
         cmocka_unit_test(an_image_has_no_gradient),
+        cmocka_unit_test(a_convolution_of_each_channel_alone_runs_on_vector_units),
+        cmocka_unit_test(a_wide_layer_of_images_stays_in_32_bits),
         cmocka_unit_test(half_precision_moves_half_the_bytes),
         cmocka_unit_test(look_up_reads_rows_and_writes_the_table),
         cmocka_unit_test(more_samples_never_take_less_time),
