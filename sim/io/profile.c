@@ -85,6 +85,7 @@ static const struct field nic_fields[] = {
     REAL("inject", DIM_SIZE, struct nic_profile, inject_B, 0, LARGE, "0B", "messages up to this size the host copies from GPU memory into the card's queue"),
     REAL("inject_latency", DIM_TIME, struct nic_profile, inject_s, 0, 10, "0us", "what that takes for each peer in an all-to-all"),
     REAL("alltoall_efficiency", DIM_FRACTION, struct nic_profile, alltoall_efficiency, 0, 1, "0", "share of the line rate that a large all-to-all reaches; 0 = as efficiency"),
+    BOOL("in_order", struct nic_profile, in_order, "true", "what is sent arrives in its order, as protocols with flags in the data (LL128) need"),
     BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
 };
 
@@ -134,7 +135,7 @@ const struct field profile_choice_fields[] = {
     REAL("chunk", DIM_SIZE, struct lib_choice, chunk_B, 0, LARGE, "0B", "pipelining grain; 0 = that of the library"),
     BOOL("offered", struct lib_choice, offered, "true", "false: this version of the library has no such choice"),
     BOOL("needs_scaleup", struct lib_choice, needs_scaleup, "false", "used only where GPUs have links of their own"),
-    BOOL("needs_card", struct lib_choice, needs_card, "false", "used between servers only where GPUs share a PCIe switch with network cards"),
+    BOOL("needs_card", struct lib_choice, needs_card, "false", "used between servers only where GPUs share a PCIe switch with network cards that keep order"),
     TUNER("base_latency", DIM_TIME, base_latency_s, 10, "-1us"),
     TUNER("scaleup_latency", DIM_TIME, scaleup_latency_s, 10, "-1us"),
     TUNER("pcie_latency", DIM_TIME, pcie_latency_s, 10, "-1us"),

@@ -43,6 +43,7 @@ struct nic_profile {
     double inject_B, inject_s;           /* likewise */
     double
         alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */
+    bool in_order;           /* a line of 128 B arrives as a whole */
     bool rdma;               /* can read GPU memory itself (if the server lets it) */
 };
 

@@ -391,8 +391,10 @@ static void apply_hardware(struct library *library, const struct hardware *hardw
 }
 
 /* drop_rows — those that this server cannot serve; the others lose what it does not pay. */
-static void drop_rows(struct library *library, const struct node_profile *node)
+static void drop_rows(struct library *library, const struct hardware *hardware)
 {
+    const struct node_profile *node = &hardware->node;
+    bool apart = node->spec.gpus_per_pcie_switch == 1 || !hardware->nic.in_order;
     int n = 0;
     for (int i = 0; i < library->n_choices; i++) {
         const struct lib_choice *choice = &library->choices[i];
@@ -402,7 +404,6 @@ static void drop_rows(struct library *library, const struct node_profile *node)
         bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
         if (choice->algo->wire_frac && !sums) continue;
         library->choices[n] = *choice;
-        bool apart = node->spec.gpus_per_pcie_switch == 1;
         if (choice->needs_card && apart) library->choices[n].max_nodes = 1;
         /* copies within a GPU are over long before what PCIe brings */
         if (node->spec.scaleup == SCALEUP_NONE) library->choices[n].own_copy_Bps = 0;
@@ -422,7 +423,7 @@ static void read_library(const struct loader *load, const struct hardware *hardw
         i++;
     profile_read_library(&reader, ref_of(load, "library", default_libraries[i].library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
-    drop_rows(&profile.library, node);
+    drop_rows(&profile.library, hardware);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;
     load->in->library = profile.library;
