@@ -374,6 +374,19 @@ struct result *predict(const struct inputs *in, struct arena *perm)
 
 static const char *const collective_streams[] = {"communication"};
 
+/* servers_of — a collective's: those of the job, else one per node; 0 where the library has no use
+ * for them, as ways to each would be looked at from each node. */
+static int servers_of(const struct inputs *in, enum coll_kind kind)
+{
+    const struct library *library = &in->library;
+    for (int c = 0; c < library->n_choices; c++) {
+        const struct coll_algo *algo = library->choices[c].algo;
+        if (algo->kind != kind || !algo->servers) continue;
+        return in->train.n_servers > 0 ? in->train.n_servers : in->topo->n_nodes;
+    }
+    return 0;
+}
+
 struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
                                  const char *algorithm, const char *protocol, struct arena *perm)
 {
@@ -395,8 +408,7 @@ struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind,
                    perm);
     struct comm *comm = arena_new(perm, struct comm, 1);
     *comm =
-        (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = base->train.n_servers};
-    if (comm->n_servers == 0) comm->n_servers = base->topo->n_nodes;
+        (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = servers_of(base, kind)};
     int n = base->n_gpus;
     *job = (struct job){.name = coll_kind_names[kind],
                         .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},

@@ -10,7 +10,9 @@
  * this one row could take seconds and gigabytes */
 enum { MAX_MEMBERS = 64, MAX_PATTERN = 512, ALLTOALL_MAX = 2048 };
 
-static const double US = 1e-6, GB = 1e9, LARGEST = 1e18;
+/* Beyond these no size, count, time or rate of a table can lie; squares of all quotients stay finite. */
+static const double SMALLEST = 1e-9, LARGEST = 1e18;
+static const double US = 1e-6, GB = 1e9;
 /* Bandwidth is printed to four digits of size / time; a wrong unit is off by a factor of 8 or more. */
 static const double DISAGREES = 2;
 static const double SMALL_CARD_GBPS = 100; /* cards slower than this per GPU are shared ones */
@@ -317,11 +319,13 @@ static void check_numbers(const struct table *table, const char *const *names, b
         int column = table_column(table, *names);
         for (int row = 0; row < table->n_rows && column >= 0; row++) {
             double value = table_number(table, row, column, 0, LARGEST, 0, diag);
-            if (!whole || fabs(value - nearbyint(value)) <= 0) continue;
+            bool tiny = value > 0 && value < SMALLEST;
+            if (!tiny && (!whole || fabs(value - nearbyint(value)) <= 0)) continue;
             diag_error(diag,
                        (struct diag_place){
                            .file = table->file, .line = table->lines[row], .pointer = *names},
-                       "%s is not a whole number", table_cell(table, row, column));
+                       "%s is %s", table_cell(table, row, column),
+                       tiny ? "neither 0 nor a size that can be measured" : "not a whole number");
         }
     }
 }
@@ -736,9 +740,18 @@ static void load(struct mapper *map)
     map->job.reason = arena_text(map->perm, "scenario: %s", pointer ? pointer + 2 : message);
 }
 
+/* check_servers — a run cannot have used more GPUs than its servers have. */
+static void check_servers(struct mapper *map)
+{
+    double all = gpus_of_nodes(map->reader, map->row); /* 0 = not told */
+    if (all > 0 && row_number(map->reader, map->row, "gpus") > all)
+        refuse(map, "gpus", "are more than gpus_per_node times nodes");
+}
+
 struct row_job row_map(const struct row_reader *reader, int row, struct arena *perm)
 {
     struct mapper map = {.reader = reader, .row = row, .perm = perm};
+    if (!reader->form->collective) check_servers(&map);
     const struct json_node *root = json_root(reader->rules);
     const struct json_node *parts = json_get(root, "parts");
     take(&map.members, json_get(root, "scenario"));

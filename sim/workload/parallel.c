@@ -33,7 +33,7 @@ static struct ends ends_of(const struct train_spec *spec)
     return ends;
 }
 
-enum { N_ENDS = 5 };
+enum { N_ENDS = 5, MAX_PIECES = 131072 };
 
 /* sorted_ends — in rising order, equal ones as often as they are there. */
 static void sorted_ends(const struct ends *ends, int *sorted)
@@ -181,6 +181,19 @@ static const char *refuse_blocks(const struct split *split, const struct model *
     return NULL;
 }
 
+/* A schedule is laid out piece by piece; more than MAX_PIECES is minutes of work and gigabytes, and
+ * published runs stay below a quarter of it (64 stages of 512 micro-batches). */
+static const char *refuse_pieces(const struct train_spec *spec, const char **key,
+                                 struct arena *perm)
+{
+    const struct split *split = &spec->split;
+    double pieces = (double)split->pipeline * split->virtual_stages * spec->grad_accumulation;
+    *key = "pipeline_parallel";
+    if (split->pipeline == 1 || pieces <= MAX_PIECES) return NULL;
+    return arena_text(perm, "%d stages of %d in %d micro-batches are more than %d pieces",
+                      split->pipeline, split->virtual_stages, spec->grad_accumulation, MAX_PIECES);
+}
+
 static const char *refuse_experts(const struct split *split, const struct model *model,
                                   const char **key, struct arena *perm)
 {
@@ -197,6 +210,7 @@ const char *parallel_refusal(const struct train_spec *spec, const struct model *
 {
     const char *why = refuse_ranks(spec, key, perm);
     if (!why) why = refuse_blocks(&spec->split, model, key, perm);
+    if (!why) why = refuse_pieces(spec, key, perm);
     if (!why) why = refuse_experts(&spec->split, model, key, perm);
     return why;
 }

@@ -547,7 +547,8 @@ static void electra(struct form *f)
 {
     struct form small = *f;
     small.h = f->size[TEXT_GENERATOR];
-    small.size[TEXT_HEADS] = small.size[TEXT_KV_HEADS] = small.h / f->d;
+    small.d = f->d < small.h ? f->d : small.h; /* a narrow generator has one head, as wide as it */
+    small.size[TEXT_HEADS] = small.size[TEXT_KV_HEADS] = small.h / small.d;
     small.size[TEXT_FFN] = 4 * small.h;
     small.block = 0;
     product(

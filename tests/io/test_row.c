@@ -193,6 +193,8 @@ static void broken_tables_say_where(void **state)
         {COLUMNS "\"a\nb\",allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,9\n"
                  "s,allreduce,k80,pcie3,none,none,4.5,1,0,0,NCCL,,auto,auto,8,9\n",
          "t.csv:4: gpus_per_node: 4.5 is not a whole number"},
+        {COLUMNS "s,allreduce,k80,pcie3,none,none,4,1,0,0,NCCL,,auto,auto,8,1e-300\n",
+         "t.csv:2: time_us: 1e-300 is neither 0 nor a size that can be measured"},
         {"collective,size_bytes\nallreduce,8\n", "t.csv: has no column \"gpu_key\""},
         {"a,b\n1,2\n", "t.csv: is no table of collectives"},
     };
@@ -294,6 +296,15 @@ static void what_a_row_does_not_tell_is_a_reason(void **state)
     }
 }
 
+static void more_gpus_than_the_servers_have_are_a_reason(void **state)
+{
+    static const char row[] = TRAINING "x,bert-base,128,v100-sxm2-16,nvlink2-mesh,ib,50,%d,8,4,"
+                                       "PyTorch DDP,fp16,256,2,,1,1,,,0,,,allreduce,full,1,,\n";
+    assert_null(map_text(arena_text(*state, row, 32), *state).reason);
+    assert_string_equal(map_text(arena_text(*state, row, 64), *state).reason,
+                        "gpus 64: are more than gpus_per_node times nodes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_a_row_does_not_tell_is_a_reason),
         cmocka_unit_test(units_of_throughput_become_samples_by_rule),
         cmocka_unit_test(columns_say_how_ranks_divide_the_model),
+        cmocka_unit_test(more_gpus_than_the_servers_have_are_a_reason),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
         cmocka_unit_test(rules_are_read_with_the_same_care),

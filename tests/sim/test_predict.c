@@ -296,6 +296,24 @@ static void a_collective_takes_its_closed_form_in_all_fidelities(void **state)
     }
 }
 
+/* Ways from each node to the server of each node are not looked at where nothing would use them. */
+static void servers_stand_where_the_library_has_a_use_for_them(void **state)
+{
+    struct inputs *base = inputs_of(rig_spec("ddp"), switch_of(8, *state), *state);
+    static const struct {
+        const char *algorithm;
+        int n_servers;
+    } cases[] = {{"ring", 0}, {"parameter-server", 8}};
+    for (int i = 0; i < 2; i++) {
+        struct lib_choice choice = {.kind = COLL_ALLREDUCE,
+                                    .algo = coll_find(COLL_ALLREDUCE, cases[i].algorithm)};
+        base->library.choices = &choice;
+        base->library.n_choices = 1;
+        const struct inputs *in = inputs_collective(base, COLL_ALLREDUCE, 8e6, NULL, NULL, *state);
+        assert_int_equal(in->job->comms[0].n_servers, cases[i].n_servers);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +329,7 @@ int main(void)
         cmocka_unit_test(latency_limits_where_messages_are_small),
         cmocka_unit_test(the_interval_is_as_wide_as_the_profile_is_uncertain),
         cmocka_unit_test(a_collective_takes_its_closed_form_in_all_fidelities),
+        cmocka_unit_test(servers_stand_where_the_library_has_a_use_for_them),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -276,10 +276,27 @@ static void what_does_not_divide_is_refused(void **state)
     }
 }
 
+/* 4 stages of 2 in 16,384 micro-batches are 131,072 pieces; with one micro-batch more they are too many. */
+static void a_schedule_of_too_many_pieces_is_refused(void **state)
+{
+    const struct model *model = rig_model("gpt2", *state);
+    const char *key = NULL;
+    struct train_spec spec = spec_of(8, 1, 1, 16384);
+    spec.split.pipeline = 4;
+    spec.split.virtual_stages = 2;
+    assert_null(parallel_refusal(&spec, model, &key, *state));
+    spec.grad_accumulation++;
+    assert_non_null(parallel_refusal(&spec, model, &key, *state));
+    assert_string_equal(key, "pipeline_parallel");
+    spec.split.pipeline = spec.split.virtual_stages = 1; /* no pipeline: micro-batches are alike */
+    assert_null(parallel_refusal(&spec, model, &key, *state));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_combination_is_sound),
+        cmocka_unit_test(a_schedule_of_too_many_pieces_is_refused),
         cmocka_unit_test(ranks_stand_as_in_megatron),
         cmocka_unit_test(chunks_are_told_by_their_blocks),
         cmocka_unit_test(zero_sends_what_the_paper_counts),

@@ -207,6 +207,13 @@ static void a_decoder_may_be_shorter_than_its_encoder(void **state)
     assert_int_equal(n_cross, 24);
 }
 
+/* ELECTRA's generator is 256 wide: heads of 768 / 2 would leave it none, so it has one. */
+static void a_generator_narrower_than_a_head_has_one(void **state)
+{
+    const struct model *model = like("electra-base", TEXT_HEADS, 2, 0, *state);
+    model_check(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +229,7 @@ int main(void)
         cmocka_unit_test(experts_hold_more_than_they_compute),
         cmocka_unit_test(adapters_alone_are_trained),
         cmocka_unit_test(a_decoder_may_be_shorter_than_its_encoder),
+        cmocka_unit_test(a_generator_narrower_than_a_head_has_one),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
