@@ -61,7 +61,8 @@ struct lib_choice {
     double inject_frac;       /* likewise of net.inject_s */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
-    bool needs_card;          /* between nodes only where GPUs share a PCIe switch with cards that keep order */
+    bool needs_card;          /* between nodes only where GPUs share a PCIe switch with
+                                 cards that keep order */
     bool needs_scaleup;       /* only where GPUs have links of their own */
     bool offered;             /* false: this version has no such choice (profiles drop it) */
     bool has_tuner;           /* false: the library reckons with the row itself */
