@@ -199,8 +199,10 @@ static void add_layer(struct walk *walk, struct piece *piece, int l)
         2 * layer->n_kernels);
     add_direction(&piece->forward, &forward);
     add_direction(&piece->backward, &backward);
-    if (core) add_direction(&walk->core, &forward);
-    if (core) walk->core_kept += layer->kept_elements;
+    if (core) {
+        add_direction(&walk->core, &forward);
+        walk->core_kept += layer->kept_elements;
+    }
     piece->kept_B += layer->kept_elements;
     add_parameters(walk, piece, layer);
     add_exchanges(walk, piece, l);

@@ -172,8 +172,10 @@ static void add_pass(struct stage *stage, const struct pass *pass)
     if (beside) add_products(stage, pass);
     add_host(stage, pass);
     add_exchange(stage, pass, EXCHANGE_REDUCE);
-    if (!beside) add_exchange(stage, pass, EXCHANGE_GATHER);
-    if (!beside) add_exchange(stage, pass, EXCHANGE_SCATTER);
+    if (!beside) {
+        add_exchange(stage, pass, EXCHANGE_GATHER);
+        add_exchange(stage, pass, EXCHANGE_SCATTER);
+    }
     add_exchange(stage, pass, EXCHANGE_ROUTE);
 }
 
