@@ -305,6 +305,36 @@ static void more_gpus_than_the_servers_have_are_a_reason(void **state)
                         "gpus 64: are more than gpus_per_node times nodes");
 }
 
+/* Two racks of 72 are 144; 128 are 64 of each of two. */
+static void racks_of_72_are_whole_where_64_of_each_do_not_come_out(void **state)
+{
+    static const char row[] = TRAINING "x,bert-base,128,gb200,nvl72,ib,400,%d,4,%d,PyTorch DDP,"
+                                       "bf16,,2,1,1,1,,,0,,,allreduce,full,1,,\n";
+    static const int gpus[] = {144, 128};
+    static const int per_node[] = {72, 64};
+    for (int i = 0; i < 2; i++) {
+        struct row_job job = map_text(arena_text(*state, row, gpus[i], gpus[i] / 4), *state);
+        assert_null(job.reason);
+        assert_int_equal(job.inputs->topo->n_nodes, 2);
+        assert_int_equal(job.inputs->n_gpus, 2 * per_node[i]);
+    }
+}
+
+/* A value that no rule is about is a reason, never passed over. */
+static void another_way_of_exchange_is_a_reason(void **state)
+{
+    struct row_job job =
+        map_text(TRAINING "x,bert-base,128,rtx5090,pcie5,,,8,8,1,PyTorch DDP,bf16,,2,"
+                          "1,1,1,,,0,,,gossip,full,1,,\n",
+                 *state);
+    assert_string_equal(job.reason, "sync_key gossip: not known how gradients are exchanged");
+    job =
+        map_text(TRAINING "x,bert-base,128,rtx5090,pcie5,,,8,8,1,PyTorch DDP,bf16,,2,1,1,1,,,0,,,,"
+                          "full,1,,\n",
+                 *state);
+    assert_null(job.reason);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +351,8 @@ int main(void)
         cmocka_unit_test(units_of_throughput_become_samples_by_rule),
         cmocka_unit_test(columns_say_how_ranks_divide_the_model),
         cmocka_unit_test(more_gpus_than_the_servers_have_are_a_reason),
+        cmocka_unit_test(racks_of_72_are_whole_where_64_of_each_do_not_come_out),
+        cmocka_unit_test(another_way_of_exchange_is_a_reason),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
         cmocka_unit_test(rules_are_read_with_the_same_care),
