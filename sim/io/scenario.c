@@ -14,10 +14,15 @@
 
 enum { MAX_NAMES = 512 };
 
-/* the library of strategies that need a special one; the others' default comes last */
-static const struct {
-    const char *strategy, *library;
-} default_libraries[] = {{"parameter-server", "grpc"}, {NULL, "nccl-2.18"}};
+/* what is taken with a strategy when the scenario does not say; the others' default comes last */
+static const struct default_software {
+    const char *strategy, *library, *framework;
+} default_software[] = {
+    {"parameter-server", "grpc", "tf1-2017"},
+    {"horovod", "nccl-2.18", "tf1-ngc"},
+    {"parallel", "nccl-2.18", "megatron-core"},
+    {NULL, "nccl-2.18", "pytorch-eager"},
+};
 
 struct loader {
     const struct json *json;
@@ -265,14 +270,20 @@ static void check_precision(const struct loader *load, const struct gpu *gpu)
                "GPU \"%s\" has no %s arithmetic", gpu->name, dtype_names[dtype]);
 }
 
-/* read_framework — none given: the GPU's profile alone. */
+static const struct default_software *software_of(const struct loader *load)
+{
+    const struct default_software *software = default_software;
+    while (software->strategy && strcmp(software->strategy, load->in->train.strategy) != 0)
+        software++;
+    return software;
+}
+
 static bool read_framework(const struct loader *load)
 {
-    if (!json_get(load->root, "framework")) return true;
     struct profile_reader reader = reader_of(load);
     int before = load->diag->n_messages;
     struct framework framework;
-    profile_read_framework(&reader, ref_of(load, "framework", NULL), &framework);
+    profile_read_framework(&reader, ref_of(load, "framework", software_of(load)->framework), &framework);
     load->in->gpu.framework = framework;
     load->in->gpu.issue_s = framework.issue_s;
     return load->diag->n_messages == before;
@@ -417,11 +428,7 @@ static void read_library(const struct loader *load, const struct hardware *hardw
     const struct node_profile *node = &hardware->node;
     struct profile_reader reader = reader_of(load);
     struct library_profile profile;
-    int i = 0;
-    const char *strategy = load->in->train.strategy;
-    while (default_libraries[i].strategy && strcmp(default_libraries[i].strategy, strategy) != 0)
-        i++;
-    profile_read_library(&reader, ref_of(load, "library", default_libraries[i].library), &profile);
+    profile_read_library(&reader, ref_of(load, "library", software_of(load)->library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
     drop_rows(&profile.library, hardware);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
