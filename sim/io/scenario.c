@@ -283,7 +283,8 @@ static bool read_framework(const struct loader *load)
     struct profile_reader reader = reader_of(load);
     int before = load->diag->n_messages;
     struct framework framework;
-    profile_read_framework(&reader, ref_of(load, "framework", software_of(load)->framework), &framework);
+    profile_read_framework(&reader, ref_of(load, "framework", software_of(load)->framework),
+                           &framework);
     load->in->gpu.framework = framework;
     load->in->gpu.issue_s = framework.issue_s;
     return load->diag->n_messages == before;
@@ -401,6 +402,15 @@ static void apply_hardware(struct library *library, const struct hardware *hardw
     }
 }
 
+static bool serves(const struct node_profile *node, const struct lib_choice *choice)
+{
+    bool linked = node->spec.scaleup != SCALEUP_NONE || node->spec.gpus_per_node == 1;
+    bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
+    if (choice->needs_scaleup && !linked) return false;
+    if (choice->algo->wire_frac && !sums) return false;
+    return choice->offered;
+}
+
 /* drop_rows — those that this server cannot serve; the others lose what it does not pay. */
 static void drop_rows(struct library *library, const struct hardware *hardware)
 {
@@ -408,17 +418,12 @@ static void drop_rows(struct library *library, const struct hardware *hardware)
     bool apart = node->spec.gpus_per_pcie_switch == 1 || !hardware->nic.in_order;
     int n = 0;
     for (int i = 0; i < library->n_choices; i++) {
-        const struct lib_choice *choice = &library->choices[i];
-        if (!choice->offered) continue;
-        bool linked = node->spec.scaleup != SCALEUP_NONE || node->spec.gpus_per_node == 1;
-        if (choice->needs_scaleup && !linked) continue;
-        bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
-        if (choice->algo->wire_frac && !sums) continue;
-        library->choices[n] = *choice;
-        if (choice->needs_card && apart) library->choices[n].max_nodes = 1;
+        if (!serves(node, &library->choices[i])) continue;
+        struct lib_choice *choice = &library->choices[n++];
+        *choice = library->choices[i];
+        if (choice->needs_card && apart) choice->max_nodes = 1;
         /* copies within a GPU are over long before what PCIe brings */
-        if (node->spec.scaleup == SCALEUP_NONE) library->choices[n].own_copy_Bps = 0;
-        n++;
+        if (node->spec.scaleup == SCALEUP_NONE) choice->own_copy_Bps = 0;
     }
     library->n_choices = n;
 }
