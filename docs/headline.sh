@@ -16,7 +16,7 @@ awk -v record="${2:-}" -v recorded=$recorded '
         n++
         name = text($0, "table") " " text($0, "name")
         was = number($0, "value")
-        margin = number($0, "margin")
+        margin = number($0, "margin") + 0
         if (!(name in now)) { print "headline: no " name " now" > "/dev/stderr"; bad = 1; next }
         worse = text($0, "better") == "more" ? was - now[name] : now[name] - was
         if (record) { sub("\"value\": [-0-9.e+]+", "\"value\": " sprintf("%.4g", now[name])); print }

@@ -12,7 +12,7 @@ check() { # NAME COMMAND...
 }
 
 named() { # every file, or file:symbol, of this repository that the docs name
-    grep -ohE '(sim|tests|plots|scenarios|docs)/[A-Za-z0-9_/-]+(\.[a-z]+)?(:[A-Za-z_][A-Za-z0-9_]*)?' README.md docs/*.md docs/*.head | sort -u
+    grep -ohE '(sim|tests|plots|scenarios|docs)/[A-Za-z0-9_/-]+(\.[a-z]+)?(:[A-Za-z_][A-Za-z0-9_]*)?' README.md docs/*.head $(ls docs/*.md | grep -v validation.md) | sort -u
 }
 
 names_exist() {
