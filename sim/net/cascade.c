@@ -57,7 +57,6 @@ void cascade_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
 {
     if (!check_ranges(spec, diag, place)) return;
     fill(spec, n_ports);
-    int64_t n = (int64_t)spec->ports_per_router * spec->routers_per_group * spec->n_groups;
     if (spec->routers_per_group % spec->n_chassis != 0) {
         diag_error(diag, place, "%d routers per group do not fill %d chassis evenly",
                    spec->routers_per_group, spec->n_chassis);
@@ -66,11 +65,7 @@ void cascade_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
         diag_error(diag, place, "%d groups, but %d routers per group have a gateway each",
                    spec->n_groups, spec->routers_per_group);
     }
-    if (n < n_ports) {
-        diag_error(
-            diag, place, "%d groups of %d routers with %d ports hold %lld ports: %d are wanted",
-            spec->n_groups, spec->routers_per_group, spec->ports_per_router, (long long)n, n_ports);
-    }
+    fabric_groups_hold(spec, n_ports, diag, place);
 }
 
 static int64_t pairs(int64_t n)

@@ -113,13 +113,7 @@ void dragonfly_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
                    (long long)max_groups(&shape) - 1, (long long)max_groups(&shape));
         return;
     }
-    if (!fits(&shape, n_ports)) {
-        diag_error(diag, place,
-                   "%d groups of %d routers with %d ports hold %lld ports: %d are wanted",
-                   shape.n_groups, shape.routers_per_group, shape.ports_per_router,
-                   (long long)n_places(&shape), n_ports);
-        return;
-    }
+    if (!fabric_groups_hold(&shape, n_ports, diag, place)) return;
     *spec = shape;
 }
 

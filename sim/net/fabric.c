@@ -81,6 +81,17 @@ bool fabric_range(const char *name, double value, double min, double max, struct
     return false;
 }
 
+bool fabric_groups_hold(const struct fabric_spec *spec, int n_ports, struct diag *diag,
+                        struct diag_place place)
+{
+    int64_t held = (int64_t)spec->ports_per_router * spec->routers_per_group * spec->n_groups;
+    if (held >= n_ports) return true;
+    diag_error(diag, place, "%d groups of %d routers with %d ports hold %lld ports: %d are wanted",
+               spec->n_groups, spec->routers_per_group, spec->ports_per_router, (long long)held,
+               n_ports);
+    return false;
+}
+
 bool fabric_check_link(const char *name, double rate_Bps, double latency_s, struct diag *diag,
                        struct diag_place place)
 {

@@ -65,6 +65,10 @@ const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, st
 bool fabric_range(const char *name, double value, double min, double max, struct diag *diag,
                   struct diag_place place);
 
+/* fabric_groups_hold — report groups of routers that have too few ports. */
+bool fabric_groups_hold(const struct fabric_spec *spec, int n_ports, struct diag *diag,
+                        struct diag_place place);
+
 /* fabric_check_link — report a rate or latency that no link has. The limits keep every quotient of two
  * rates, and every sum of latencies, a finite number. */
 bool fabric_check_link(const char *name, double rate_Bps, double latency_s, struct diag *diag,

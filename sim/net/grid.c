@@ -208,7 +208,8 @@ void grid_build(struct topo *topo, const int *port_vertex, int n_ports, struct a
     int first = fabric_add_switches(topo, grid->n_switches, 0, perm);
     for (int port = 0; port < n_ports; port++)
         fabric_add_port(topo, port_vertex[port], first + port / grid->p, perm);
-    int *up = arena_new(perm, int, (int64_t)grid->n_dims * grid->n_switches);
+    int64_t n_up = grid->join == JOIN_ALL ? 0 : (int64_t)grid->n_dims * grid->n_switches;
+    int *up = arena_new(perm, int, n_up);
     struct link cable = {
         .tier = TIER_FABRIC, .capacity_Bps = spec->link_Bps, .latency_s = spec->link_latency_s};
     grid->up = up;

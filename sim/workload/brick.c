@@ -235,7 +235,7 @@ struct shape brick_resize(struct builder *b, const char *name, struct shape in, 
     return out;
 }
 
-void brick_linear(struct builder *b, const char *name, double rows, int in, int out)
+void brick_product(struct builder *b, const char *name, double rows, int in, int out)
 {
     builder_layer(b, (struct layer){.name = name,
                                     .kind = LAYER_LINEAR,
@@ -247,6 +247,11 @@ void brick_linear(struct builder *b, const char *name, double rows, int in, int 
                                     .read_elements = rows * in,
                                     .written_elements = rows * out,
                                     .n_kernels = 1});
+}
+
+void brick_linear(struct builder *b, const char *name, double rows, int in, int out)
+{
+    brick_product(b, name, rows, in, out);
     builder_tensor(b, "weight", (int64_t)in * out);
 }
 
@@ -309,4 +314,20 @@ void brick_loss(struct builder *b, double elements)
 {
     double n = elements;
     pass_layer(b, "loss", &(struct pass){LAYER_LOSS, 4.0 * n, n, n, 2.0 * n, 2});
+}
+
+struct shape brick_conv_norm(struct builder *b, const char *name, struct shape in, int channels,
+                             struct window k)
+{
+    struct shape out = brick_conv(b, name, in, channels, k);
+    brick_norm(b, arena_text(b->perm, "%s.bn", name), out);
+    return out;
+}
+
+struct shape brick_conv_norm_relu(struct builder *b, const char *name, struct shape in,
+                                  int channels, struct window k)
+{
+    struct shape out = brick_conv_norm(b, name, in, channels, k);
+    brick_act(b, arena_text(b->perm, "%s.relu", name), out);
+    return out;
 }

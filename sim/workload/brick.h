@@ -47,6 +47,13 @@ struct shape brick_conv_up(struct builder *b, const char *name, struct shape in,
 /* brick_bias — a bias of n elements for the layer added last. */
 void brick_bias(struct builder *b, int n);
 
+/* brick_conv_norm — a convolution and the normalisation of its output; brick_conv_norm_relu — and the
+ * activation of that. */
+struct shape brick_conv_norm(struct builder *b, const char *name, struct shape in, int channels,
+                             struct window k);
+struct shape brick_conv_norm_relu(struct builder *b, const char *name, struct shape in,
+                                  int channels, struct window k);
+
 /* brick_norm — batch, instance, group or layer normalisation with scale and shift per channel:
  * training reads its input twice, for the statistics and for the values. */
 void brick_norm(struct builder *b, const char *name, struct shape s);
@@ -78,7 +85,9 @@ struct shape brick_pool_all(struct builder *b, const char *name, struct shape in
 /* brick_resize — interpolation of the image to h x w. */
 struct shape brick_resize(struct builder *b, const char *name, struct shape in, int h, int w);
 
-/* brick_linear — `rows` positions of a sample through one matrix. Without bias. */
+/* brick_product — `rows` positions of a sample through one matrix, whose weights stand elsewhere;
+ * brick_linear — with weights of its own. Without bias. */
+void brick_product(struct builder *b, const char *name, double rows, int in, int out);
 void brick_linear(struct builder *b, const char *name, double rows, int in, int out);
 
 /* brick_layer_norm — over `width` of each of `rows` positions. */

@@ -11,15 +11,6 @@ static struct shape conv_bias(struct builder *b, const char *name, struct shape 
     return out;
 }
 
-static struct shape conv_norm_act(struct builder *b, const char *name, struct shape in,
-                                  int channels, struct window k)
-{
-    struct shape out = brick_conv(b, name, in, channels, k);
-    brick_norm(b, arena_text(b->perm, "%s.bn", name), out);
-    brick_act(b, arena_text(b->perm, "%s.relu", name), out);
-    return out;
-}
-
 /* --- SSD ------------------------------------------------------------------------------------------ */
 
 enum { SSD_CLASSES = 81, SSD_SCALES = 6 };
@@ -31,9 +22,9 @@ static struct shape shrink(struct builder *b, int i, struct shape in)
     static const int wide[] = {512, 512, 256, 256, 256};
     const char *name = arena_text(b->perm, "additional.%d", i);
     struct window k = i < 3 ? window_square(3, 2, 1) : window_square(3, 1, 0);
-    struct shape at = conv_norm_act(b, arena_text(b->perm, "%s.1x1", name), in, narrow[i],
-                                    window_square(1, 1, 0));
-    return conv_norm_act(b, arena_text(b->perm, "%s.3x3", name), at, wide[i], k);
+    struct shape at = brick_conv_norm_relu(b, arena_text(b->perm, "%s.1x1", name), in, narrow[i],
+                                           window_square(1, 1, 0));
+    return brick_conv_norm_relu(b, arena_text(b->perm, "%s.3x3", name), at, wide[i], k);
 }
 
 struct model *detection_ssd300(const struct model_kind *kind, int seq_len, struct arena *perm)
@@ -150,8 +141,8 @@ struct model *detection_ssd_fpn(const struct model_kind *kind, int seq_len, stru
     for (int i = 0; i < 4; i++) stages[i] = at = resnet_stage(b, &net, i, at);
     pyramid(b, stages + 1, 3, levels);
     for (int i = 3; i < N_LEVELS; i++) {
-        levels[i] = conv_norm_act(b, arena_text(perm, "fpn.down%d", i), levels[i - 1],
-                                  PYRAMID_WIDTH, window_square(3, 2, 1));
+        levels[i] = brick_conv_norm_relu(b, arena_text(perm, "fpn.down%d", i), levels[i - 1],
+                                         PYRAMID_WIDTH, window_square(3, 2, 1));
     }
     tower(b, "box", levels, N_LEVELS, 4 * BOXES);
     tower(b, "class", levels, N_LEVELS, CLASSES * BOXES);

@@ -26,18 +26,10 @@ static const struct network networks[] = {
 };
 /* clang-format on */
 
-static struct shape conv_norm(struct builder *b, const char *name, struct shape in, int channels,
-                              struct window k)
-{
-    struct shape out = brick_conv(b, name, in, channels, k);
-    brick_norm(b, arena_text(b->perm, "%s.bn", name), out);
-    return out;
-}
-
 static struct shape conv_norm_act(struct builder *b, const char *name, struct shape in,
                                   int channels, struct window k)
 {
-    struct shape out = conv_norm(b, name, in, channels, k);
+    struct shape out = brick_conv_norm(b, name, in, channels, k);
     brick_act(b, arena_text(b->perm, "%s.silu", name), out);
     return out;
 }
@@ -61,8 +53,8 @@ static struct shape fused_block(struct builder *b, const char *name, struct shap
     int wide = stage->expand * in.c;
     if (stage->expand == 1) return conv_norm_act(b, name, in, stage->channels, k);
     struct shape at = conv_norm_act(b, arena_text(b->perm, "%s.expand", name), in, wide, k);
-    return conv_norm(b, arena_text(b->perm, "%s.project", name), at, stage->channels,
-                     window_square(1, 1, 0));
+    return brick_conv_norm(b, arena_text(b->perm, "%s.project", name), at, stage->channels,
+                           window_square(1, 1, 0));
 }
 
 static struct shape inverted_block(struct builder *b, const char *name, struct shape in,
@@ -79,8 +71,8 @@ static struct shape inverted_block(struct builder *b, const char *name, struct s
                        window_grouped(each, wide));
     int squeezed = (wide_squeeze ? wide : in.c) / 4;
     squeeze(b, arena_text(b->perm, "%s.se", name), at, squeezed);
-    return conv_norm(b, arena_text(b->perm, "%s.project", name), at, stage->channels,
-                     window_square(1, 1, 0));
+    return brick_conv_norm(b, arena_text(b->perm, "%s.project", name), at, stage->channels,
+                           window_square(1, 1, 0));
 }
 
 static struct shape run_stage(struct builder *b, int index, const struct stage *stage,

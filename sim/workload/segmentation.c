@@ -5,22 +5,6 @@
 
 enum { CLASSES = 19, HEIGHT = 512, WIDTH = 1024 };
 
-static struct shape conv_norm(struct builder *b, const char *name, struct shape in, int channels,
-                              struct window k)
-{
-    struct shape out = brick_conv(b, name, in, channels, k);
-    brick_norm(b, arena_text(b->perm, "%s.bn", name), out);
-    return out;
-}
-
-static struct shape conv_norm_act(struct builder *b, const char *name, struct shape in,
-                                  int channels, struct window k)
-{
-    struct shape out = conv_norm(b, name, in, channels, k);
-    brick_act(b, arena_text(b->perm, "%s.relu", name), out);
-    return out;
-}
-
 /* classify — a score for each class and point, enlarged to the whole image. */
 static void classify(struct builder *b, struct shape in)
 {
@@ -37,8 +21,8 @@ static struct shape separable(struct builder *b, const char *name, struct shape 
                               int dilation)
 {
     struct window each = window_grouped(window_dilated(window_square(3, 1, 1), dilation), in.c);
-    struct shape at = conv_norm(b, arena_text(b->perm, "%s.depth", name), in, in.c, each);
-    return conv_norm_act(b, name, at, channels, window_square(1, 1, 0));
+    struct shape at = brick_conv_norm(b, arena_text(b->perm, "%s.depth", name), in, in.c, each);
+    return brick_conv_norm_relu(b, name, at, channels, window_square(1, 1, 0));
 }
 
 /* spatial_pyramid — five views of one image: a point, three spread windows, the mean. */
@@ -47,16 +31,16 @@ static struct shape spatial_pyramid(struct builder *b, struct shape in)
     static const int dilations[] = {12, 24, 36};
     enum { OUT = 256, N_VIEWS = 5 };
     struct window point = window_square(1, 1, 0);
-    struct shape out = conv_norm_act(b, "aspp.point", in, OUT, point);
+    struct shape out = brick_conv_norm_relu(b, "aspp.point", in, OUT, point);
     for (int i = 0; i < 3; i++) {
         separable(b, arena_text(b->perm, "aspp.atrous%d", i), in, OUT, dilations[i]);
     }
     struct shape mean = brick_pool_all(b, "aspp.pool", in);
-    mean = conv_norm_act(b, "aspp.mean", mean, OUT, point);
+    mean = brick_conv_norm_relu(b, "aspp.mean", mean, OUT, point);
     brick_resize(b, "aspp.mean.resize", mean, out.h, out.w);
     out.c = OUT * N_VIEWS;
     brick_concat(b, "aspp.cat", out);
-    out = conv_norm_act(b, "aspp.project", out, OUT, point);
+    out = brick_conv_norm_relu(b, "aspp.project", out, OUT, point);
     brick_dropout(b, "aspp.dropout", shape_elements(out));
     return out;
 }
@@ -79,7 +63,7 @@ struct model *segmentation_deeplab(const struct model_kind *kind, int seq_len, s
     struct shape fine = at = resnet_stage(b, &net, 0, at);
     for (int stage = 1; stage < 4; stage++) at = resnet_stage(b, &net, stage, at);
     at = spatial_pyramid(b, at);
-    fine = conv_norm_act(b, "decoder.fine", fine, FINE, window_square(1, 1, 0));
+    fine = brick_conv_norm_relu(b, "decoder.fine", fine, FINE, window_square(1, 1, 0));
     at = brick_resize(b, "decoder.resize", at, fine.h, fine.w);
     at.c += fine.c;
     brick_concat(b, "decoder.cat", at);
@@ -97,8 +81,9 @@ static void basic_blocks(struct builder *b, const char *name, struct shape s)
 {
     for (int i = 0; i < BASIC_BLOCKS; i++) {
         const char *block = arena_text(b->perm, "%s.%d", name, i);
-        conv_norm_act(b, arena_text(b->perm, "%s.conv1", block), s, s.c, window_square(3, 1, 1));
-        conv_norm(b, arena_text(b->perm, "%s.conv2", block), s, s.c, window_square(3, 1, 1));
+        brick_conv_norm_relu(b, arena_text(b->perm, "%s.conv1", block), s, s.c,
+                             window_square(3, 1, 1));
+        brick_conv_norm(b, arena_text(b->perm, "%s.conv2", block), s, s.c, window_square(3, 1, 1));
         brick_add(b, arena_text(b->perm, "%s.add", block), s);
         brick_act(b, arena_text(b->perm, "%s.relu", block), s);
     }
@@ -110,15 +95,15 @@ static void bring(struct builder *b, const char *name, const struct shape *branc
 {
     struct shape at = branches[from];
     if (from > to) {
-        at = conv_norm(b, name, at, branches[to].c, window_square(1, 1, 0));
+        at = brick_conv_norm(b, name, at, branches[to].c, window_square(1, 1, 0));
         brick_resize(b, arena_text(b->perm, "%s.resize", name), at, branches[to].h, branches[to].w);
         return;
     }
     for (int i = from + 1; i < to; i++) {
-        at = conv_norm_act(b, arena_text(b->perm, "%s.half%d", name, i), at, at.c,
-                           window_square(3, 2, 1));
+        at = brick_conv_norm_relu(b, arena_text(b->perm, "%s.half%d", name, i), at, at.c,
+                                  window_square(3, 2, 1));
     }
-    conv_norm(b, name, at, branches[to].c, window_square(3, 2, 1));
+    brick_conv_norm(b, name, at, branches[to].c, window_square(3, 2, 1));
 }
 
 /* module — the branches by themselves, then each becomes the sum of all. */
@@ -140,8 +125,8 @@ static void module(struct builder *b, const char *name, const struct shape *bran
 /* new_branch — of half the size of the last. */
 static void new_branch(struct builder *b, struct shape *branches, int n)
 {
-    branches[n] = conv_norm_act(b, arena_text(b->perm, "transition%d", n), branches[n - 1],
-                                2 * branches[n - 1].c, window_square(3, 2, 1));
+    branches[n] = brick_conv_norm_relu(b, arena_text(b->perm, "transition%d", n), branches[n - 1],
+                                       2 * branches[n - 1].c, window_square(3, 2, 1));
 }
 
 struct model *segmentation_hrnet(const struct model_kind *kind, int seq_len, struct arena *perm)
@@ -157,11 +142,13 @@ struct model *segmentation_hrnet(const struct model_kind *kind, int seq_len, str
     struct builder *b = &builder;
     struct shape branches[MAX_BRANCHES];
     struct shape at =
-        conv_norm_act(b, "stem1", shape_image(3, HEIGHT, WIDTH), 64, window_square(3, 2, 1));
-    at = conv_norm_act(b, "stem2", at, 64, window_square(3, 2, 1));
+        brick_conv_norm_relu(b, "stem1", shape_image(3, HEIGHT, WIDTH), 64, window_square(3, 2, 1));
+    at = brick_conv_norm_relu(b, "stem2", at, 64, window_square(3, 2, 1));
     at = resnet_stage(b, &first, 0, at);
-    branches[0] = conv_norm_act(b, "transition0", at, kind->sizes[0], window_square(3, 1, 1));
-    branches[1] = conv_norm_act(b, "transition1", at, 2 * kind->sizes[0], window_square(3, 2, 1));
+    branches[0] =
+        brick_conv_norm_relu(b, "transition0", at, kind->sizes[0], window_square(3, 1, 1));
+    branches[1] =
+        brick_conv_norm_relu(b, "transition1", at, 2 * kind->sizes[0], window_square(3, 2, 1));
     for (int n = 2; n <= MAX_BRANCHES; n++) {
         if (n > 2) new_branch(b, branches, n - 1);
         for (int m = 0; m < n_modules[n - 2]; m++) {
@@ -174,7 +161,7 @@ struct model *segmentation_hrnet(const struct model_kind *kind, int seq_len, str
         all.c += branches[i].c;
     }
     brick_concat(b, "head.cat", all);
-    all = conv_norm_act(b, "head.mix", all, all.c, window_square(1, 1, 0));
+    all = brick_conv_norm_relu(b, "head.mix", all, all.c, window_square(1, 1, 0));
     classify(b, all);
     return builder.model;
 }

@@ -97,16 +97,7 @@ static void adaptive_softmax(struct builder *b, double rows, int width, int narr
     int n_words = 0;
     for (int g = 0; g < N_GROUPS; g++) n_words += groups[g];
     if (narrower > 1) brick_linear(b, "out.projection", rows, width, width);
-    builder_layer(b, (struct layer){.name = "out",
-                                    .kind = LAYER_LINEAR,
-                                    .m = rows,
-                                    .n = n_scores,
-                                    .k = width,
-                                    .n_products = 1.0,
-                                    .flop = 2.0 * rows * width * n_scores,
-                                    .read_elements = rows * width,
-                                    .written_elements = rows * n_scores,
-                                    .n_kernels = 1});
+    brick_product(b, "out", rows, width, n_scores);
     builder_tensor(b, "groups.weight", (int64_t)(N_GROUPS - 1) * width);
     builder_tensor(b, "groups.bias", N_GROUPS - 1);
     brick_bias(b, n_words);
@@ -195,16 +186,7 @@ struct model *sequence_translator(const struct model_kind *kind, int seq_len, st
         attend(&s, "cross", positions, false);
         feed_forward(&s);
     }
-    builder_layer(b, (struct layer){.name = "out",
-                                    .kind = LAYER_LINEAR,
-                                    .m = s.rows,
-                                    .n = n_words,
-                                    .k = s.width,
-                                    .n_products = 1.0,
-                                    .flop = 2.0 * s.width * n_words,
-                                    .read_elements = s.width,
-                                    .written_elements = n_words,
-                                    .n_kernels = 1});
+    brick_product(b, "out", s.rows, s.width, n_words);
     brick_loss(b, n_words);
     return builder.model;
 }
