@@ -1,6 +1,7 @@
 /* dpsim collective: the table of nccl-tests, predicted. */
 #include "out/commands.h"
 
+#include "base/trap.h"
 #include "bound.h"
 #include "out/load.h"
 #include "out/sink.h"
@@ -8,7 +9,6 @@
 #include "predict.h"
 
 #include <ctype.h>
-#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,14 +158,13 @@ static int measure_all(const struct inputs *base, const struct options *options,
                        const struct sweep *sweep, struct line *lines, struct arena *perm)
 {
     int n = 0;
-    feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    int before = trap_on();
     double size_B = sweep->first_B;
     while (size_B <= sweep->last_B) {
         lines[n++] = measure(base, options, sweep->kind, size_B, *perm);
         size_B *= sweep->factor;
     }
-    fedisableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    trap_restore(before);
     return n;
 }
 

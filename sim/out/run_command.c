@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "base/table.h"
+#include "base/trap.h"
 #include "out/load.h"
 #include "out/report.h"
 #include "out/result_json.h"
@@ -9,7 +10,6 @@
 #include "out/trace.h"
 
 #include <errno.h>
-#include <fenv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,13 +138,11 @@ static void check_all(const struct requests *all, const struct options *options,
     }
 }
 
-/* After loading all inputs are valid, so a number that is none is our bug: it stops where it is born. */
 static struct result *predict_strictly(const struct inputs *in, struct arena *work)
 {
-    feclearexcept(FE_ALL_EXCEPT);
-    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    int before = trap_on();
     struct result *result = predict(in, work);
-    fedisableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    trap_restore(before);
     return result;
 }
 

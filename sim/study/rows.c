@@ -1,9 +1,9 @@
 #include "study/rows.h"
 
+#include "base/trap.h"
 #include "estimate.h"
 #include "predict.h"
 
-#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -61,15 +61,12 @@ static double collective_s(const struct row_job *job, double size_B, struct aren
     return predict_collective(in, &scratch).time_s;
 }
 
-/* A not-a-number ends the program where it is born: it would be our bug. */
 static double predict_s(const struct row_job *job, double size_B, bool collective,
                         struct arena scratch)
 {
-    feclearexcept(FE_ALL_EXCEPT);
-    int before = feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+    int before = trap_on();
     double time_s = collective ? collective_s(job, size_B, scratch) : step_s(job->inputs, scratch);
-    fedisableexcept(FE_ALL_EXCEPT);
-    feenableexcept(before);
+    trap_restore(before);
     return time_s;
 }
 
