@@ -1,0 +1,68 @@
+/* What a benchmark runs on: a table of functions over one case at a time. The harness (harness.h)
+ * decides what to measure and how often; a backend only prepares data, runs, and says how long it
+ * took. Backends: cuda.cu (one GPU; peers and NCCL where there are more), cpu.c, fake.c (a clock that
+ * obeys a known law, for tests of the harness). Plain C that C++ can include. */
+#ifndef CALIB_BACKEND_H
+#define CALIB_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One case: a benchmark by name (benchmarks.h lists them) and its size. Numbers that a benchmark has
+ * no use for are 0, texts "". */
+struct calib_case {
+    const char *benchmark; /* "gemm", "copy", "all_reduce" ... */
+    const char *dtype;     /* "fp32", "tf32", "fp16", "bf16", "fp8", "" */
+    const char *layout;    /* of a product: "nn", "nt", "tn" (BLAS letters of A and B, row-major) */
+    int64_t m, n, k, batch; /* of a product m x k by k x n; rows m and columns n of row-wise kernels */
+    double size_B;         /* bytes of the buffer as the benchmark counts it */
+    int n_ranks;           /* GPUs or processes that take part; 1 for kernels */
+};
+
+enum { CALIB_TEXT_MAX = 128 };
+
+/* what measured, for the head of the raw file; "" = unknown or none */
+struct calib_machine {
+    char device[CALIB_TEXT_MAX], driver[CALIB_TEXT_MAX], libraries[CALIB_TEXT_MAX];
+    char cpu[CALIB_TEXT_MAX];
+    int n_devices;
+    double clock_Hz, memory_clock_Hz, memory_B, power_W; /* 0 = unknown */
+};
+
+struct calib_backend {
+    const char *name;    /* as given to --backend */
+    const char *summary; /* one line of help */
+
+    /* open — find the device. false: there is none; why[size] then says so in a sentence. */
+    bool (*open)(struct calib_machine *machine, uint64_t seed, char *why, size_t size);
+
+    /* supports — can this case run here (type, number of ranks, memory)? why[size] as in open. */
+    bool (*supports)(const struct calib_case *c, char *why, size_t size);
+
+    /* prepare — buffers with random data for the case; release gives them back. */
+    bool (*prepare)(const struct calib_case *c, char *why, size_t size);
+
+    /* run — the case n times back to back; seconds for all n by the device's own clock where it has
+     * one. < 0 after an error, why[size] then says which. */
+    double (*run)(const struct calib_case *c, int n, char *why, size_t size);
+
+    /* check — largest difference from a reference, relative to its rounding: below 1 is right; < 0:
+     * this benchmark computes nothing to check. */
+    double (*check)(const struct calib_case *c, char *why, size_t size);
+
+    void (*release)(const struct calib_case *c);
+    void (*close)(void);
+};
+
+extern const struct calib_backend calib_cpu, calib_fake;
+extern const struct calib_backend calib_cuda; /* only where it was built */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
