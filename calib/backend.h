@@ -19,9 +19,10 @@ struct calib_case {
     const char *benchmark; /* "gemm", "copy", "all_reduce" ... */
     const char *dtype;     /* "fp32", "tf32", "fp16", "bf16", "fp8", "" */
     const char *layout;    /* of a product: "nn", "nt", "tn" (BLAS letters of A and B, row-major) */
-    int64_t m, n, k, batch; /* of a product m x k by k x n; rows m and columns n of row-wise kernels */
-    double size_B;         /* bytes of the buffer as the benchmark counts it */
-    int n_ranks;           /* GPUs or processes that take part; 1 for kernels */
+    int64_t m, n, k,
+        batch;     /* of a product m x k by k x n; rows m and columns n of row-wise kernels */
+    double size_B; /* bytes of the buffer as the benchmark counts it */
+    int n_ranks;   /* GPUs or processes that take part; 1 for kernels */
 };
 
 enum { CALIB_TEXT_MAX = 128 };

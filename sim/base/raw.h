@@ -36,9 +36,9 @@ const struct raw_benchmark *raw_find(const char *name); /* NULL when there is no
 
 struct raw_row {
     const char *benchmark, *dtype, *layout, *note;
-    int64_t m, n, k, batch; /* 0 = not used */
-    double size_B;          /* likewise */
-    int n_ranks, ranks_per_node; /* 0 = not known */
+    int64_t m, n, k, batch;       /* 0 = not used */
+    double size_B;                /* likewise */
+    int n_ranks, ranks_per_node;  /* 0 = not known */
     double time_s, low_s, high_s; /* low_s, high_s 0 = not known */
     int repeats, outliers;
     double check; /* < 0: none */

@@ -1,6 +1,7 @@
 #include "io/profile.h"
 
 #include "base/must.h"
+#include "io/calibration.h"
 #include "io/rows.h"
 
 #include <dirent.h>
@@ -179,8 +180,9 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
 /* clang-format on */
 
 /* keys of a profile that field_load does not read */
-static const char *const profile_extra[] = {"kind", "base", "sources", "choices", "changes", NULL};
-enum { N_PROFILE_EXTRA = 5, MAX_ROWS = 64, MAX_KNOWN = 512 };
+static const char *const profile_extra[] = {"kind",    "base",        "sources", "choices",
+                                            "changes", "calibration", NULL};
+enum { N_PROFILE_EXTRA = 6, MAX_ROWS = 64, MAX_KNOWN = 512 };
 
 /* files open on the way to a base, innermost first: a file may not be met again */
 struct chain {
@@ -540,6 +542,21 @@ static void load_choice_changes(const struct profile_reader *reader, const struc
     }
 }
 
+/* load_calibration — what the object says of its measurements; of its base's, when it says nothing. */
+static void load_calibration(const struct profile_reader *reader, const struct profile_kind *kind,
+                             struct profile_ref ref, void *out)
+{
+    const struct json_node *node = json_get(ref.node, "calibration");
+    if (!node) return;
+    if (kind == &profile_kinds[PROFILE_GPU]) {
+        struct gpu_profile *profile = out;
+        profile->gpu.measured = calibration_read(ref.json, node, reader->perm, reader->diag);
+    } else {
+        diag_error(reader->diag, json_place(ref.json, node, reader->perm),
+                   "only a GPU is calibrated");
+    }
+}
+
 static void load_object(const struct profile_reader *reader, const struct profile_kind *kind,
                         struct profile_ref ref, const struct chain *chain, void *out)
 {
@@ -553,6 +570,7 @@ static void load_object(const struct profile_reader *reader, const struct profil
         field_load(kind->fields, kind->n_fields, profile_extra, ref.json, ref.node, out, kind->name,
                    reader->log, reader->perm, reader->diag);
     }
+    load_calibration(reader, kind, ref, out);
     const struct json_node *choices = json_get(ref.node, "choices");
     if (kind == &profile_kinds[PROFILE_LIBRARY]) {
         struct library_profile *profile = out;

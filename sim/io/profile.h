@@ -6,7 +6,9 @@
  *                      changes the keys that it gives
  * Files may have a "base" too. Of a library's base, "changes" change single choices: each names the
  * algorithm (and collectives, and protocol, where not all are meant) and gives the keys that differ.
- * Each number of a shipped profile says where it is from under "sources", key by key. */
+ * Each number of a shipped profile says where it is from under "sources", key by key. What was
+ * measured on a GPU and how well its numbers fit stands under "calibration" (calibration.h) and is
+ * found in gpu.measured; of a GPU with a base, the base's holds as long as it has none itself. */
 #ifndef IO_PROFILE_H
 #define IO_PROFILE_H
 

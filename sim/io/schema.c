@@ -1,6 +1,7 @@
 #include "io/schema.h"
 
 #include "base/json.h"
+#include "io/calibration.h"
 #include "io/keys.h"
 #include "io/profile.h"
 
@@ -73,6 +74,23 @@ static void write_choices(FILE *out)
     fputs("}}}", out);
 }
 
+static void write_calibration(FILE *out)
+{
+    fputs(",\n\"calibration\": {\"type\": \"object\", \"additionalProperties\": false, "
+          "\"properties\": {\n",
+          out);
+    field_schema(out, calibration_fields, n_calibration_fields);
+    fputs(",\n\"files\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},\n"
+          "\"parts\": {\"type\": \"array\", \"items\": {\"type\": \"object\", "
+          "\"additionalProperties\": false, \"properties\": {\n",
+          out);
+    field_schema(out, calibration_part_fields, n_calibration_part_fields);
+    fputs(",\n\"constants\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}},\n"
+          "\"covariance\": {\"type\": \"array\", \"items\": {\"type\": \"array\"}},\n"
+          "\"worst\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}}}}",
+          out);
+}
+
 /* A profile may be a name, or an object that names a base, so no key of it is required. */
 static void write_profile(FILE *out, const struct profile_kind *kind)
 {
@@ -87,6 +105,7 @@ static void write_profile(FILE *out, const struct profile_kind *kind)
           "\"sources\": {\"type\": \"object\"},\n",
           out);
     field_schema(out, kind->fields, kind->n_fields);
+    if (kind == &profile_kinds[PROFILE_GPU]) write_calibration(out);
     if (kind == &profile_kinds[PROFILE_LIBRARY]) write_choices(out);
     fputs("}}]}", out);
 }
@@ -170,6 +189,13 @@ void scenario_reference(FILE *out)
         section(out, profile_kinds[i].name, profile_kinds[i].help, "A profile.");
         table(out, profile_kinds[i].fields, profile_kinds[i].n_fields);
     }
+    section(out, "gpu/calibration", "How well a GPU's numbers fit what was measured on it.",
+            "Written by `dpsim fit`; `files` are the raw files, `parts` a list as below.");
+    table(out, calibration_fields, n_calibration_fields);
+    section(out, "gpu/calibration/parts", "One part of it: kernels of a kind and type.",
+            "`constants` are the numbers fitted with their standard errors, `covariance` that of "
+            "their logarithms, `worst` the shapes it fits worst.");
+    table(out, calibration_part_fields, n_calibration_part_fields);
     section(out, "library/choices", "A list: what the library may choose.",
             "`collectives` is a list of collectives, `algorithm` a name.");
     table(out, profile_choice_fields, n_profile_choice_fields);

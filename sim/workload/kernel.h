@@ -77,12 +77,15 @@ struct framework {
     double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
 };
 
+struct measured;
+
 /* a GPU profile from scenarios/hardware */
 struct gpu {
     const char *name, *source;
-    double peak_flops[N_DTYPES];  /* dense matrix peak; 0 = does not have it */
-    double matrix_frac[N_DTYPES]; /* reachable share of the peak for a large op, (0, 1] */
-    double conv_frac[N_DTYPES];   /* the same for convolutions; 0 = as matrix_frac */
+    const struct measured *measured; /* how well it fits what was measured; NULL = not known */
+    double peak_flops[N_DTYPES];     /* dense matrix peak; 0 = does not have it */
+    double matrix_frac[N_DTYPES];    /* reachable share of the peak for a large op, (0, 1] */
+    double conv_frac[N_DTYPES];      /* the same for convolutions; 0 = as matrix_frac */
     double
         sustained_frac; /* share of matrix_frac that products on matrix units hold through a step,
                               where power limits the clock; 0 = all */
