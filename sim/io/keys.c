@@ -10,8 +10,6 @@ static const char *const optimizer_names[] = {"sgd", "momentum", "adam", "lamb",
 static const char *const gradient_names[] = {"fp32", "fp16", "bf16", NULL};
 const char *const fidelity_choices[] = {"estimate", "fluid", "message", NULL};
 const char *const recompute_names[] = {"none", "selective", "half", "full", NULL};
-static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
-static const char *const wiring_names[] = {"packed", "rail", NULL};
 const char *const text_kind_names[] = {"own",        "decoder",         "encoder",
                                        "classifier", "encoder-decoder", NULL};
 const char *const placement_names[N_PLACEMENTS] = {"packed", "spread", "random"};
@@ -62,29 +60,6 @@ static const struct field model_fields[] = {
     BOOL("dropout", struct model_keys, dropout, "false", "dropout behind attention and MLP"),
     BOOL("fused_attention", struct model_keys, fused_attention, "false", "attention in one kernel that moves nothing of size s^2 (FlashAttention)"),
 };
-static const struct field fabric_fields[] = {
-    TEXT("kind", struct fabric_keys, spec.kind, "fat-tree", "one of the fabrics"),
-    INT("levels", struct fabric_keys, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
-    INT("radix", struct fabric_keys, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
-    INT("hosts_per_leaf", struct fabric_keys, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
-    INT("leaves_per_pod", struct fabric_keys, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
-    INT("pods", struct fabric_keys, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
-    REAL("oversubscription", DIM_NUMBER, struct fabric_keys, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
-    REAL("core_oversubscription", DIM_NUMBER, struct fabric_keys, spec.core_oversubscription, 1, 1000, "1", "capacity of a pod down / up (3 levels)"),
-    INT("ports_per_router", struct fabric_keys, spec.ports_per_router, 0, 4096, "0", "dragonfly p, grids: ports of network cards per router; 0 = chosen to fit"),
-    INT("routers_per_group", struct fabric_keys, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
-    INT("global_per_router", struct fabric_keys, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
-    INT("groups", struct fabric_keys, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
-    INT("chassis", struct fabric_keys, spec.n_chassis, 0, 4096, "0", "cascade: rows of routers in a group; 0 = one where routers_per_group is given, else 6 of 16"),
-    TEXT("dimensions", struct fabric_keys, dimensions, "", "torus, mesh, hyperx, full-mesh: switches along each dimension, \"8x8x4\"; chosen to fit when not given"),
-    REAL("link_bandwidth", DIM_RATE, struct fabric_keys, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
-    REAL("global_bandwidth", DIM_RATE, struct fabric_keys, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
-    REAL("link_latency", DIM_TIME, struct fabric_keys, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
-    REAL("global_latency", DIM_TIME, struct fabric_keys, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
-    CHOICE("routing", struct fabric_keys, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
-    CHOICE("wiring", struct fabric_keys, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of neighbouring servers, as many as a leaf has ports, on one leaf"),
-    INT("seed", struct fabric_keys, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
-};
 static const struct field strategy_fields[] = {
     TEXT("kind", struct strategy_keys, kind, "ddp", "one of the strategies"),
     REAL("bucket_cap", DIM_SIZE, struct strategy_keys, bucket_cap_B, 1, 1e15, "25MiB", "ddp: a bucket is sent once it holds this much"),
@@ -132,7 +107,6 @@ static const struct field slow_fields[] = {
 
 const struct part key_parts[N_KEYS_PARTS] = {
     [KEYS_MODEL] = {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
-    [KEYS_FABRIC] = {"fabric", "kind", "The network between servers. Not needed on one server.", fabric_fields, N_OF(fabric_fields), false},
     [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
     [KEYS_MEASURED] = {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
     [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},

@@ -19,11 +19,6 @@ struct model_keys {
     int sizes[N_TEXT_SIZES];
     bool gated, tied, rotary, biases, qkv_biases, norm_biases, qk_norm, dropout, fused_attention;
 };
-struct fabric_keys {
-    struct fabric_spec spec;
-    const char *dimensions;
-    int seed;
-};
 struct strategy_keys {
     const char *kind, *gradient_precision, *algorithm, *protocol, *recompute;
     double bucket_cap_B, first_bucket_B, fusion_B, cycle_s;
@@ -55,16 +50,7 @@ struct part {
     int n_fields;
     bool list; /* a list of such objects */
 };
-enum {
-    KEYS_MODEL,
-    KEYS_FABRIC,
-    KEYS_STRATEGY,
-    KEYS_MEASURED,
-    KEYS_RUN,
-    KEYS_DEGRADED,
-    KEYS_SLOW,
-    N_KEYS_PARTS
-};
+enum { KEYS_MODEL, KEYS_STRATEGY, KEYS_MEASURED, KEYS_RUN, KEYS_DEGRADED, KEYS_SLOW, N_KEYS_PARTS };
 extern const struct part key_parts[N_KEYS_PARTS];
 
 extern const struct field top_fields[]; /* bare keys of the file */

@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "io/calibration.h"
 #include "io/rows.h"
+#include "net/fabric.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -170,12 +171,44 @@ static const struct field framework_fields[] = {
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
 };
 
+static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
+static const char *const wiring_names[] = {"packed", "rail", NULL};
+
+static const struct field fabric_fields[] = {
+    TEXT("name", struct fabric_profile, name, "", "name in reports"),
+    TEXT("source", struct fabric_profile, source, "", "where the profile is from"),
+    TEXT("kind", struct fabric_profile, spec.kind, "fat-tree", "one of the fabrics"),
+    INT("levels", struct fabric_profile, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
+    INT("radix", struct fabric_profile, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
+    INT("hosts_per_leaf", struct fabric_profile, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
+    INT("leaves_per_pod", struct fabric_profile, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
+    INT("pods", struct fabric_profile, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
+    REAL("oversubscription", DIM_NUMBER, struct fabric_profile, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
+    REAL("core_oversubscription", DIM_NUMBER, struct fabric_profile, spec.core_oversubscription, 1, 1000, "1", "capacity of a pod down / up (3 levels)"),
+    INT("ports_per_router", struct fabric_profile, spec.ports_per_router, 0, 4096, "0", "dragonfly p, grids: ports of network cards per router; 0 = chosen to fit"),
+    INT("routers_per_group", struct fabric_profile, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
+    INT("global_per_router", struct fabric_profile, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
+    INT("groups", struct fabric_profile, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
+    INT("chassis", struct fabric_profile, spec.n_chassis, 0, 4096, "0", "cascade: rows of routers in a group; 0 = one where routers_per_group is given, else 6 of 16"),
+    TEXT("dimensions", struct fabric_profile, dimensions, "", "torus, mesh, hyperx, full-mesh: switches along each dimension, \"8x8x4\"; chosen to fit when not given"),
+    REAL("link_bandwidth", DIM_RATE, struct fabric_profile, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
+    REAL("global_bandwidth", DIM_RATE, struct fabric_profile, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
+    REAL("link_latency", DIM_TIME, struct fabric_profile, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
+    REAL("global_latency", DIM_TIME, struct fabric_profile, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
+    CHOICE("routing", struct fabric_profile, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
+    CHOICE("wiring", struct fabric_profile, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of neighbouring servers, as many as a leaf has ports, on one leaf"),
+    INT("seed", struct fabric_profile, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
+    TEXT("node", struct fabric_profile, node, "", "profile of the server it usually joins, where the scenario names none"),
+    TEXT("nic", struct fabric_profile, nic, "", "the same of the network card"),
+};
+
 const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
-    [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields)},
-    [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields)},
-    [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields)},
-    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields)},
-    [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields)},
+    [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields), false},
+    [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields), false},
+    [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields), false},
+    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields), false},
+    [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields), false},
+    [PROFILE_FABRIC] = {"fabric", "fabrics", "The network between servers: one of the fabrics, or that of a known system. Not needed on one server.", fabric_fields, N_OF(fabric_fields), true},
 };
 /* clang-format on */
 
@@ -244,7 +277,7 @@ static int insert_sorted(const char **names, int n, const char *name)
 static bool states_kind(const struct json_node *object, const struct profile_kind *kind)
 {
     const struct json_node *stated = json_get(object, "kind");
-    return !stated ||
+    return kind->own_kind || !stated ||
            (json_kind(stated) == JSON_TEXT && strcmp(json_text(stated), kind->name) == 0);
 }
 
@@ -276,6 +309,13 @@ static int list_shipped(const char *folder, const struct profile_kind *kind, con
     return n;
 }
 
+static int add_fabric_kinds(const char **names, int n)
+{
+    for (int i = 0; i < n_fabric_kinds && n < MAX_KNOWN; i++)
+        n = insert_sorted(names, n, fabric_kinds[i].name);
+    return n;
+}
+
 static struct diag_place place_of(const struct profile_reader *reader, struct profile_ref ref)
 {
     const struct json_node *node = ref.node ? ref.node : json_root(ref.json);
@@ -303,6 +343,7 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s/%s", reader->dir, kind->folder);
     int n = list_shipped(folder, kind, names, reader->perm);
+    if (kind == &profile_kinds[PROFILE_FABRIC]) n = add_fabric_kinds(names, n);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;
 }
@@ -627,10 +668,32 @@ static void load_file(const struct profile_reader *reader, const struct profile_
     json_close(json);
 }
 
+/* load_fabric_kind — a fabric of which only the kind is given. */
+static void load_fabric_kind(const struct profile_reader *reader, struct profile_ref ref,
+                             const char *name, struct fabric_profile *out)
+{
+    const struct profile_kind *kind = &profile_kinds[PROFILE_FABRIC];
+    struct field_log *log = reader->log;
+    field_load(kind->fields, kind->n_fields, profile_extra, ref.json, NULL, out, kind->name, log,
+               reader->perm, reader->diag);
+    out->spec.kind = name;
+    for (int i = log && ref.node ? log->n_uses - kind->n_fields : 0;
+         log && ref.node && i < log->n_uses; i++) {
+        if (strcmp(log->uses[i].key, "kind") != 0) continue;
+        log->uses[i].value = name;
+        log->uses[i].from_default = false;
+    }
+}
+
 static void load_ref(const struct profile_reader *reader, const struct profile_kind *kind,
                      struct profile_ref ref, const struct chain *chain, void *out)
 {
-    if (!ref.node) {
+    const char *text = ref.name;
+    if (ref.node) text = json_kind(ref.node) == JSON_TEXT ? json_text(ref.node) : NULL;
+    const struct fabric_kind *fabric = text ? fabric_find(text) : NULL;
+    if (kind == &profile_kinds[PROFILE_FABRIC] && fabric) {
+        load_fabric_kind(reader, ref, fabric->name, out);
+    } else if (!ref.node) {
         load_file(reader, kind, ref, ref.name, chain, out);
     } else if (json_kind(ref.node) == JSON_TEXT) {
         load_file(reader, kind, ref, json_text(ref.node), chain, out);
@@ -734,4 +797,35 @@ void profile_read_framework(const struct profile_reader *reader, struct profile_
     *out = (struct framework){0};
     load_ref(reader, &profile_kinds[PROFILE_FRAMEWORK], ref, NULL, out);
     out->name = name_of(ref, out->name);
+}
+
+static void check_fabric_kind(const struct profile_reader *reader, struct profile_ref ref,
+                              struct fabric_profile *out)
+{
+    const struct fabric_kind *kind = fabric_find(out->spec.kind);
+    if (kind) {
+        out->spec.kind = kind->name;
+        return;
+    }
+    const char *names[MAX_KNOWN];
+    int n = add_fabric_kinds(names, 0);
+    profile_unknown(reader->diag, place_of(reader, ref), "fabric", out->spec.kind, names, n,
+                    reader->perm);
+}
+
+void profile_read_fabric(const struct profile_reader *reader, struct profile_ref ref,
+                         struct fabric_profile *out)
+{
+    *out =
+        (struct fabric_profile){.spec.kind = "fat-tree", .dimensions = "", .node = "", .nic = ""};
+    load_ref(reader, &profile_kinds[PROFILE_FABRIC], ref, NULL, out);
+    out->name = name_of(ref, out->name);
+    out->spec.seed = (uint64_t)out->seed;
+    check_fabric_kind(reader, ref, out);
+    if (!*out->dimensions || grid_read_sides(out->dimensions, &out->spec)) return;
+    const struct json_node *given = ref.node ? json_get(ref.node, "dimensions") : NULL;
+    diag_error(reader->diag,
+               given ? json_place(ref.json, given, reader->perm) : place_of(reader, ref),
+               "\"%s\" is no shape (such as \"8x8x4\": 1 to %d sides of 1 to 65536)",
+               out->dimensions, FABRIC_MAX_DIMENSIONS);
 }

@@ -1,5 +1,5 @@
-/* Profiles: what a GPU, a server, a network card, a communication library and a framework are like,
- * as JSON in scenarios/{hardware,links,libraries,frameworks}. A reference to a profile is
+/* Profiles: what a GPU, a server, a network card, a communication library, a framework and the network
+ * of a known system are like, as JSON in scenarios/{hardware,links,libraries,frameworks,fabrics}. A reference to a profile is
  *   "name"             a shipped file: PROFILE_DIR/<folder of its kind>/name.json
  *   "path/file.json"   (has a / or ends in .json) a file, relative to the file that says so
  *   {...}              an object with the same keys; with "base": another reference, it only
@@ -49,6 +49,14 @@ struct nic_profile {
     bool rdma;               /* can read GPU memory itself (if the server lets it) */
 };
 
+struct fabric_profile {
+    const char *name, *source;
+    struct fabric_spec spec;
+    const char *dimensions;
+    int seed;
+    const char *node, *nic; /* that usually join it; "" = none */
+};
+
 struct library_profile {
     struct library library;
     int pcie_channels;        /* 0: as library.n_channels */
@@ -65,6 +73,7 @@ struct profile_kind {
     const char *help;
     const struct field *fields;
     int n_fields;
+    bool own_kind; /* "kind" is a key of its own: its files do not state what they are */
 };
 enum {
     PROFILE_GPU,
@@ -72,6 +81,7 @@ enum {
     PROFILE_NIC,
     PROFILE_LIBRARY,
     PROFILE_FRAMEWORK,
+    PROFILE_FABRIC,
     N_PROFILE_KINDS
 };
 extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
@@ -119,6 +129,9 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
                           struct library_profile *out);
 void profile_read_framework(const struct profile_reader *reader, struct profile_ref ref,
                             struct framework *out);
+/* A fabric's reference may be the name of a fabric's kind, too: that fabric with all its defaults. */
+void profile_read_fabric(const struct profile_reader *reader, struct profile_ref ref,
+                         struct fabric_profile *out);
 
 /* profile_path — a path written in `file`, relative to that file. */
 const char *profile_path(const char *file, const char *path, struct arena *perm);

@@ -5,7 +5,6 @@
 #include "io/keys.h"
 #include "io/layers.h"
 #include "io/profile.h"
-#include "net/fabric.h"
 #include "workload/parallel.h"
 
 #include <fnmatch.h>
@@ -307,17 +306,32 @@ static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
     return read_framework(load);
 }
 
-static bool read_node(const struct loader *load, const struct gpu_profile *gpu,
-                      struct node_profile *node)
+struct hardware {
+    struct gpu_profile gpu;
+    struct node_profile node;
+    struct nic_profile nic;
+    struct fabric_profile fabric;
+};
+
+/* usual — of what a system and one of its parts usually come with, the system's; "" = neither says. */
+static const char *usual(const char *of_fabric, const char *of_part)
 {
-    if (!json_get(load->root, "node") && !gpu->node[0]) {
+    return of_fabric[0] ? of_fabric : of_part;
+}
+
+static bool read_node(const struct loader *load, struct hardware *own)
+{
+    const struct gpu_profile *gpu = &own->gpu;
+    struct node_profile *node = &own->node;
+    const char *fallback = usual(own->fabric.node, gpu->node);
+    if (!json_get(load->root, "node") && !fallback[0]) {
         diag_error(load->diag, place(load, NULL),
                    "missing key \"node\" (GPU \"%s\" has no usual server)", gpu->gpu.name);
         return false;
     }
     struct profile_reader reader = reader_of(load);
     int before = load->diag->n_messages;
-    profile_read_node(&reader, ref_of(load, "node", gpu->node), node);
+    profile_read_node(&reader, ref_of(load, "node", fallback), node);
     if (load->diag->n_messages > before) return false;
     if (load->top.nics_per_node > 0) node->spec.nics_per_node = load->top.nics_per_node;
     return true;
@@ -340,11 +354,14 @@ static void check_counts(const struct loader *load, const struct node_profile *n
 }
 
 /* read_nic — the card's numbers into the server; a server that works alone may have none. */
-static bool read_nic(const struct loader *load, struct node_profile *node, struct nic_profile *nic)
+static bool read_nic(const struct loader *load, struct hardware *own)
 {
+    struct node_profile *node = &own->node;
+    struct nic_profile *nic = &own->nic;
+    const char *fallback = usual(own->fabric.nic, node->nic);
     bool alone = load->top.n_gpus <= node->spec.gpus_per_node;
     *nic = (struct nic_profile){.name = "none", .efficiency = 1, .rdma = true};
-    if (!json_get(load->root, "nic") && !node->nic[0]) {
+    if (!json_get(load->root, "nic") && !fallback[0]) {
         if (!alone) {
             diag_error(load->diag, place(load, NULL),
                        "missing key \"nic\" (node \"%s\" has no usual one)", node->name);
@@ -355,18 +372,12 @@ static bool read_nic(const struct loader *load, struct node_profile *node, struc
     }
     struct profile_reader reader = reader_of(load);
     int before = load->diag->n_messages;
-    profile_read_nic(&reader, ref_of(load, "nic", node->nic), nic);
+    profile_read_nic(&reader, ref_of(load, "nic", fallback), nic);
     node->spec.nic_Bps = nic->bandwidth_Bps;
     node->spec.nic_latency_s = nic->latency_s;
     node->spec.gpudirect = node->spec.gpudirect && nic->rdma;
     return load->diag->n_messages == before;
 }
-
-struct hardware {
-    struct gpu_profile gpu;
-    struct node_profile node;
-    struct nic_profile nic;
-};
 
 static void apply_network(struct lib_choice *choice, const struct hardware *hardware)
 {
@@ -449,36 +460,14 @@ static void read_library(const struct loader *load, const struct hardware *hardw
 static void load_hardware(const struct loader *load)
 {
     struct hardware own;
-    if (!read_gpu(load, &own.gpu) || !read_node(load, &own.gpu, &own.node)) return;
+    struct profile_reader reader = reader_of(load);
+    profile_read_fabric(&reader, ref_of(load, "fabric", "fat-tree"), &own.fabric);
+    load->in->fabric = own.fabric.spec;
+    if (!read_gpu(load, &own.gpu) || !read_node(load, &own)) return;
     check_counts(load, &own.node);
-    if (!read_nic(load, &own.node, &own.nic)) return;
+    if (!read_nic(load, &own)) return;
     load->in->node = own.node.spec;
     read_library(load, &own);
-}
-
-static void load_fabric(const struct loader *load)
-{
-    struct fabric_keys keys = {.spec = {.kind = "fat-tree"}};
-    const struct json_node *node = load_part(load, &key_parts[KEYS_FABRIC], &keys);
-    const struct fabric_kind *kind = fabric_find(keys.spec.kind);
-    keys.spec.seed = (uint64_t)keys.seed;
-    if (*keys.dimensions && !grid_read_sides(keys.dimensions, &keys.spec)) {
-        diag_error(load->diag, place(load, json_get(node, "dimensions")),
-                   "\"%s\" is no shape (such as \"8x8x4\": 1 to %d sides of 1 to 65536)",
-                   keys.dimensions, FABRIC_MAX_DIMENSIONS);
-    }
-    load->in->fabric = keys.spec;
-    if (kind) {
-        load->in->fabric.kind = kind->name;
-        return;
-    }
-    const char *names[MAX_NAMES];
-    int n = 0;
-    while (n < n_fabric_kinds && n < MAX_NAMES) {
-        names[n] = fabric_kinds[n].name;
-        n++;
-    }
-    profile_unknown(load->diag, place(load, node), "fabric", keys.spec.kind, names, n, load->perm);
 }
 
 /* --- training ---------------------------------------------------------------------------------- */
@@ -918,7 +907,6 @@ static void load_all(struct loader *load)
     load_model(load);
     load_strategy(load);
     load_hardware(load);
-    load_fabric(load);
     load_measured(load);
     load_run(load);
     check_forced(load, "algorithm", load->in->train.algorithm);

@@ -99,9 +99,12 @@ static void write_profile(FILE *out, const struct profile_kind *kind)
     fputs(", \"anyOf\": [{\"type\": \"string\"}, {\"type\": \"object\", "
           "\"additionalProperties\": false, \"properties\": {\n",
           out);
-    fputs("\"kind\": {\"const\": ", out);
-    json_write_text(out, kind->name);
-    fputs("},\n\"base\": {\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"object\"}]},\n"
+    if (!kind->own_kind) {
+        fputs("\"kind\": {\"const\": ", out);
+        json_write_text(out, kind->name);
+        fputs("},\n", out);
+    }
+    fputs("\"base\": {\"anyOf\": [{\"type\": \"string\"}, {\"type\": \"object\"}]},\n"
           "\"sources\": {\"type\": \"object\"},\n",
           out);
     field_schema(out, kind->fields, kind->n_fields);
@@ -170,7 +173,8 @@ void scenario_reference(FILE *out)
         "`\"50GB/s\"` bytes, `\"25MiB\"`, `\"1.2us\"`); counts and fractions are bare numbers. "
         "Besides the keys of the first table it has the objects below; `model` and `gpu` are "
         "required.\n\n"
-        "A profile (`gpu`, `node`, `nic`, `library`) is the name of a shipped file, a path to a "
+        "A profile (`gpu`, `node`, `nic`, `library`, `fabric`) is the name of a shipped file, a "
+        "path to a "
         "`.json` file relative to the file that says so, or an object. An object with a `base` "
         "changes only the keys that it gives.\n\n"
         "`placement` is `\"packed\"` (default), `\"spread\"`, `\"random\"` or "

@@ -47,8 +47,9 @@ static struct json *open_json(const char *file, struct arena *perm)
     return json;
 }
 
-static const struct profile_kind *kind_of(const struct json_node *root)
+static const struct profile_kind *kind_of(const struct json_node *root, const char *file)
 {
+    if (strstr(file, "/fabrics/")) return &profile_kinds[PROFILE_FABRIC];
     const struct json_node *kind = json_get(root, "kind");
     assert_non_null(kind);
     for (int i = 0; i < N_PROFILE_KINDS; i++) {
@@ -93,7 +94,7 @@ static void check_sources(const char *file, struct arena *perm)
 {
     struct json *json = open_json(file, perm);
     const struct json_node *root = json_root(json);
-    const struct profile_kind *kind = kind_of(root);
+    const struct profile_kind *kind = kind_of(root, file);
     const struct json_node *sources = json_get(root, "sources");
     assert_non_null(sources);
     for (int i = 0; i < json_size(root); i++) {
@@ -107,8 +108,9 @@ static void check_sources(const char *file, struct arena *perm)
 
 static void every_shipped_number_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks"};
-    for (int f = 0; f < 4; f++) {
+    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks",
+                                          "fabrics"};
+    for (int f = 0; f < 5; f++) {
         const char *files[MAX_FILES];
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) check_sources(files[i], *state);
@@ -128,6 +130,7 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
     struct nic_profile nic;
     struct library_profile library;
     struct framework framework;
+    struct fabric_profile fabric;
     if (kind == &profile_kinds[PROFILE_FRAMEWORK]) {
         profile_read_framework(reader, ref, &framework);
         *name = framework.name;
@@ -137,6 +140,9 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
     } else if (kind == &profile_kinds[PROFILE_NODE]) {
         profile_read_node(reader, ref, &node);
         *name = node.name;
+    } else if (kind == &profile_kinds[PROFILE_FABRIC]) {
+        profile_read_fabric(reader, ref, &fabric);
+        *name = fabric.name;
     } else if (kind == &profile_kinds[PROFILE_NIC]) {
         profile_read_nic(reader, ref, &nic);
         *name = nic.name;
@@ -148,8 +154,9 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
 
 static void every_shipped_profile_loads_and_is_called_as_its_file(void **state)
 {
-    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks"};
-    for (int f = 0; f < 4; f++) {
+    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks",
+                                          "fabrics"};
+    for (int f = 0; f < 5; f++) {
         const char *files[MAX_FILES];
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) {
@@ -159,7 +166,7 @@ static void every_shipped_profile_loads_and_is_called_as_its_file(void **state)
             const char *stem = strrchr(files[i], '/') + 1;
             const char *want = arena_text(*state, "%.*s", (int)strlen(stem) - 5, stem);
             const char *name = "";
-            read_any(&reader, kind_of(json_root(json)), named(json, want), &name);
+            read_any(&reader, kind_of(json_root(json), files[i]), named(json, want), &name);
             if (!diag_ok(&diag)) fail_with(&diag, files[i]);
             assert_string_equal(name, want);
             json_close(json);

@@ -417,6 +417,12 @@ static void the_reference_has_a_row_for_every_key(void **state)
             assert_non_null(strstr(text, row));
         }
     }
+    for (int p = 0; p < N_PROFILE_KINDS; p++) {
+        for (int i = 0; i < profile_kinds[p].n_fields; i++) {
+            const char *row = arena_text(*state, "| `%s` |", profile_kinds[p].fields[i].key);
+            assert_non_null(strstr(text, row));
+        }
+    }
 }
 
 static void names_of_precisions_are_in_the_order_of_the_enum(void **state)
