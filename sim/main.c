@@ -1,6 +1,6 @@
 /* dpsim: command line to command. */
+#include "base/sink.h"
 #include "out/commands.h"
-#include "out/sink.h"
 
 #include <signal.h>
 

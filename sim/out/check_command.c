@@ -1,11 +1,11 @@
 /* dpsim check: a table of published measurements, scored. */
 #include "out/commands.h"
 
+#include "base/sink.h"
 #include "out/check_json.h"
 #include "out/check_page.h"
 #include "out/check_plot.h"
 #include "out/load.h"
-#include "out/sink.h"
 #include "out/writer.h"
 #include "study/check.h"
 #include "study/fit.h"

@@ -1,10 +1,10 @@
 /* dpsim collective: the table of nccl-tests, predicted. */
 #include "out/commands.h"
 
+#include "base/sink.h"
 #include "base/trap.h"
 #include "bound.h"
 #include "out/load.h"
-#include "out/sink.h"
 #include "out/writer.h"
 #include "predict.h"
 

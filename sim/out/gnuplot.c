@@ -1,7 +1,7 @@
 #include "out/gnuplot.h"
 
 #include "base/must.h"
-#include "out/sink.h"
+#include "base/sink.h"
 
 #include <errno.h>
 #include <spawn.h>

@@ -1,9 +1,9 @@
 /* The commands that list what there is: models, profiles, schema, help. */
 #include "out/commands.h"
 
+#include "base/sink.h"
 #include "io/profile.h"
 #include "out/load.h"
-#include "out/sink.h"
 
 #include <dirent.h>
 #include <stdlib.h>

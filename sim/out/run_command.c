@@ -1,12 +1,12 @@
 #include "out/commands.h"
 
 #include "base/must.h"
+#include "base/sink.h"
 #include "base/table.h"
 #include "base/trap.h"
 #include "out/load.h"
 #include "out/report.h"
 #include "out/result_json.h"
-#include "out/sink.h"
 #include "out/trace.h"
 
 #include <errno.h>

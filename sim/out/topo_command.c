@@ -1,9 +1,9 @@
 /* dpsim topo: what the network of a scenario is. */
 #include "out/commands.h"
 
+#include "base/sink.h"
 #include "base/units.h"
 #include "out/load.h"
-#include "out/sink.h"
 #include "out/writer.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Where output goes. A file is written under a temporary name beside its place and renamed when all
  * of it is on disk, so a failure leaves what was there before. The world's failures (full disk, no
  * such directory) end the program with status 2 and its reason. */
-#ifndef OUT_SINK_H
-#define OUT_SINK_H
+#ifndef BASE_SINK_H
+#define BASE_SINK_H
 
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-#include "out/sink.h"
+#include "base/sink.h"
 
 #include "base/must.h"
 
