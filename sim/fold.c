@@ -83,7 +83,9 @@ static int64_t bits_of(double x)
 /* ---- the graph ---- */
 
 /* the first number of a chain of seeds: no intern() returns these */
-enum { SEED_RANK = -1, SEED_LINK = -2, SEED_GROUP = -3 };
+enum { SEED_RANK = -1, SEED_LINK = -2, SEED_GROUP = -3, SEED_PART = -4 };
+
+enum { PART_BITS = 31 };
 
 struct graph {
     const struct layout *layout;
@@ -108,9 +110,12 @@ static bool alone(const struct layout *layout, int comm)
     return layout->first_group[comm + 1] - layout->first_group[comm] == 1;
 }
 
+/* Where routes go by load, those of single sends may be others than the bundles'. */
 static void mark_links(const struct layout *layout, int32_t *used)
 {
     int n_links = layout->in->topo->n_links;
+    bool any = topo_by_load(layout->in->topo) && !layout->in->fold;
+    for (int l = 0; any && l < n_links; l++) used[l] = 0;
     for (int i = 0; i < layout->n_laid; i++) {
         const struct pattern *pattern = layout->laid[i].pattern;
         int64_t n = pattern->first[(int64_t)pattern->n_groups * pattern->n_bundles];
@@ -223,6 +228,17 @@ static void seed_latencies(struct graph *graph, const struct laid *laid, int tur
     }
 }
 
+/* Whole numbers of flows are weights as they are, others get numbers below 0. Nine digits count: sums of
+ * equal parts differ in their last bits by the order of summing. */
+static int32_t weight_of(struct graph *graph, double n_flows)
+{
+    int exponent;
+    double kept = nearbyint(ldexp(frexp(n_flows, &exponent), PART_BITS));
+    double rounded = ldexp(kept, exponent - PART_BITS), whole = nearbyint(rounded);
+    if (whole >= rounded && whole <= rounded) return (int32_t)whole;
+    return (int32_t)-intern(&graph->interner, SEED_PART, (int64_t)kept, exponent);
+}
+
 static void join_group(struct graph *graph, const struct laid *laid, int turn, int label)
 {
     const struct pattern *pattern = laid->pattern;
@@ -233,7 +249,7 @@ static void join_group(struct graph *graph, const struct laid *laid, int turn, i
             join(graph, comm, laid->groups[turn],
                  (struct sym_edge){.v = vertex_of_thing(graph, pattern->tallies[t].thing),
                                    .label = label + b,
-                                   .weight = pattern->tallies[t].n_flows});
+                                   .weight = weight_of(graph, pattern->tallies[t].n_flows)});
         }
     }
 }

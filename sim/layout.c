@@ -327,7 +327,7 @@ static void choose_all(struct layout *layout, struct arena *perm)
 static void lay_all(struct layout *layout, struct arena *perm)
 {
     int n_things = layout->in->topo->n_links + layout->in->job->n_ranks;
-    struct lay_scratch scratch = {arena_new(perm, int32_t, n_things),
+    struct lay_scratch scratch = {arena_new(perm, double, n_things),
                                   arena_new(perm, int32_t, n_things)};
     bool count_memory = layout->in->hbm_per_comm_B > 0.0;
     for (int l = 0; l < layout->n_laid; l++) {

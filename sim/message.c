@@ -7,6 +7,7 @@
 #include "engine.h"
 
 #include "base/must.h"
+#include "net/router.h"
 #include "place.h"
 #include "player.h"
 
@@ -44,6 +45,8 @@ struct lane {
     bool generated;          /* the next send stands in its slot */
     bool waiting;            /* in a counter's list */
     struct coll_send *sends; /* [window] issued but not arrived, by number modulo the window */
+    struct link_share *carried; /* of `way`, where routes go by load */
+    int n_carried;
 };
 
 /* arrivals at a slot, and the lanes that wait until it has counted enough */
@@ -79,6 +82,7 @@ struct message {
     int n_lines, cap_lines;
     int32_t *resource_of; /* [topo links] -1 = unused, or never the first to fill (spare_links) */
     int32_t *first_port;  /* [plan groups + 1] see find_port */
+    double *carried;      /* [topo links] flows on the ways of all lanes, where routes go by load */
 };
 
 static struct message *state_of(const struct player *player)
@@ -122,6 +126,57 @@ static int32_t find_port(const struct player *player, const struct group_sends *
     return group->first_port + (leaves ? block : req->n_ranks + flow.src);
 }
 
+/* What the lane's ways carry, for routings that go by it: the old ones' is taken back. */
+static void carry(struct player *player, struct lane *lane, struct ways ways)
+{
+    struct message *state = state_of(player);
+    for (int i = 0; i < lane->n_carried; i++)
+        state->carried[lane->carried[i].link] -= lane->carried[i].frac;
+    lane->carried = arena_new(player->perm, struct link_share, ways.n);
+    lane->n_carried = ways.n;
+    for (int i = 0; i < ways.n; i++) {
+        lane->carried[i] = ways.shares[i];
+        state->carried[ways.shares[i].link] += ways.shares[i].frac;
+    }
+}
+
+/* The links with the part of the flow on each, then the sender's memory and the port of its channels. */
+static int list_loads(const struct player *player, const struct lane *lane, int dst,
+                      struct ways ways, struct load *loads)
+{
+    const struct message *state = player->expansion;
+    const struct group_sends *group = &state->groups[lane->meeting];
+    const struct lib_choice *row = player->plan->colls[group->coll].row;
+    const struct topo *topo = player->plan->in->topo;
+    int n = 0;
+    for (int i = 0; i < ways.n; i++) {
+        const struct link_share *share = &ways.shares[i];
+        int32_t resource = state->resource_of[share->link];
+        double efficiency = place_efficiency(row, topo->links[share->link].tier);
+        if (resource >= 0) loads[n++] = (struct load){resource, share->frac / efficiency};
+    }
+    if (lane->member < group->place->n_ranks && player->plan->in->hbm_per_comm_B > 0.0) {
+        int memory = player->plan->n_link_classes + group->place->ranks[lane->member];
+        loads[n++] = (struct load){memory, player->plan->in->hbm_per_comm_B};
+    }
+    if (group->first_port >= 0) {
+        double port_Bps = row->channel_cap_Bps * player->plan->in->library.n_channels;
+        int32_t port = find_port(player, group, (struct coll_flow){lane->member, dst});
+        loads[n++] = (struct load){port, 1.0 / port_Bps};
+    }
+    return n;
+}
+
+static enum hop_kind kind_of(const struct topo *topo, struct ways ways)
+{
+    enum hop_kind kind = HOP_SCALEUP;
+    for (int i = 0; i < ways.n && kind != HOP_NET; i++) {
+        enum hop_kind here = place_hop_kind(topo, (int[]){ways.shares[i].link}, 1);
+        if (here > kind) kind = here;
+    }
+    return kind;
+}
+
 static void find_way(struct player *player, struct lane *lane, int dst, int channel)
 {
     if (lane->way_dst == dst && lane->way_channel == channel) return;
@@ -129,26 +184,12 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     const struct group_sends *group = &state->groups[lane->meeting];
     const struct lib_choice *row = player->plan->colls[group->coll].row;
     const struct topo *topo = player->plan->in->topo;
-    int links[ROUTE_MAX];
-    int n = place_route(group->place, (struct coll_flow){lane->member, dst}, channel, links);
-    struct load *loads = arena_new(player->perm, struct load, n + 2);
-    int n_loads = 0;
-    for (int i = 0; i < n; i++) {
-        int32_t resource = state->resource_of[links[i]];
-        double efficiency = place_efficiency(row, topo->links[links[i]].tier);
-        if (resource >= 0) loads[n_loads++] = (struct load){resource, 1.0 / efficiency};
-    }
-    if (lane->member < group->place->n_ranks && player->plan->in->hbm_per_comm_B > 0.0) {
-        int memory = player->plan->n_link_classes + group->place->ranks[lane->member];
-        loads[n_loads++] = (struct load){memory, player->plan->in->hbm_per_comm_B};
-    }
-    if (group->first_port >= 0) {
-        double port_Bps = row->channel_cap_Bps * player->plan->in->library.n_channels;
-        int32_t port = find_port(player, group, (struct coll_flow){lane->member, dst});
-        loads[n_loads++] = (struct load){port, 1.0 / port_Bps};
-    }
-    double latency_s =
-        place_hop_s(row, place_hop_kind(topo, links, n), topo_path_latency_s(topo, links, n));
+    struct coll_flow flow = {lane->member, dst};
+    struct ways ways = place_spread(group->place, flow, channel, state->carried);
+    struct load *loads = arena_new(player->perm, struct load, ways.n + 2);
+    int n_loads = list_loads(player, lane, dst, ways, loads);
+    if (state->carried) carry(player, lane, ways);
+    double latency_s = place_hop_s(row, kind_of(topo, ways), ways.latency_s);
     latency_s *= player->scale.latency * player->meetings[lane->meeting].times;
     lane->way = (struct way){loads, n_loads, find_line(player, latency_s), latency_s};
     lane->way_dst = dst;
@@ -580,6 +621,8 @@ struct run *engine_message(const struct plan *plan, struct arena *perm)
     for (int l = 0; l < plan->in->topo->n_links; l++) state->resource_of[l] = -1;
     for (int r = 0; r < plan->n_link_classes; r++) state->resource_of[plan->rep_link[r]] = r;
     spare_links(plan, state->resource_of, *perm);
+    if (topo_by_load(plan->in->topo))
+        state->carried = arena_new(perm, double, plan->in->topo->n_links);
     player->expansion = state;
     return player_run(player);
 }

@@ -1,6 +1,7 @@
 #include "pattern.h"
 
 #include "base/must.h"
+#include "net/router.h"
 
 #include <math.h>
 
@@ -112,24 +113,51 @@ struct laying {
     struct lay_scratch scratch;
     int n_touched;
     bool count_memory;
+    double *carried; /* of the present phase, see struct pattern */
 };
 
-static void count(struct laying *laying, int thing)
+static void count(struct laying *laying, int thing, double part)
 {
-    if (laying->scratch.count[thing]++ == 0) laying->scratch.touched[laying->n_touched++] = thing;
+    if (laying->scratch.count[thing] <= 0.0) laying->scratch.touched[laying->n_touched++] = thing;
+    laying->scratch.count[thing] += part;
+}
+
+static void lay_way(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
+{
+    const struct topo *topo = laying->place->in->topo;
+    int links[ROUTE_MAX];
+    int n = place_route(laying->place, flow, channel, links);
+    for (int l = 0; l < n; l++) count(laying, links[l], 1.0);
+    enum hop_kind kind = place_hop_kind(topo, links, n);
+    wire_s[kind] = fmax(wire_s[kind], topo_path_latency_s(topo, links, n));
+}
+
+/* over several links side by side */
+static void lay_spread(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
+{
+    const struct topo *topo = laying->place->in->topo;
+    struct ways ways = place_spread(laying->place, flow, channel, laying->carried);
+    enum hop_kind kind = HOP_SCALEUP;
+    for (int i = 0; i < ways.n; i++) {
+        const struct link_share *share = &ways.shares[i];
+        enum hop_kind here = place_hop_kind(topo, (int[]){share->link}, 1);
+        count(laying, share->link, share->frac);
+        if (laying->carried) laying->carried[share->link] += share->frac;
+        if (here > kind) kind = here;
+    }
+    wire_s[kind] = fmax(wire_s[kind], ways.latency_s);
 }
 
 static void lay_flow(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
 {
     const struct topo *topo = laying->place->in->topo;
-    int links[ROUTE_MAX];
-    int n = place_route(laying->place, flow, channel, links);
-    for (int l = 0; l < n; l++) count(laying, links[l]);
+    if (topo_single(topo))
+        lay_way(laying, flow, channel, wire_s);
+    else
+        lay_spread(laying, flow, channel, wire_s);
     bool from_rank = flow.src < laying->place->n_ranks;
     if (laying->count_memory && from_rank)
-        count(laying, topo->n_links + laying->place->ranks[flow.src]);
-    enum hop_kind kind = place_hop_kind(topo, links, n);
-    wire_s[kind] = fmax(wire_s[kind], topo_path_latency_s(topo, links, n));
+        count(laying, topo->n_links + laying->place->ranks[flow.src], 1.0);
 }
 
 /* The counters of a bundle become tallies, and are zero again. */
@@ -148,7 +176,7 @@ static void store(struct laying *laying, int64_t cell, struct arena *perm)
     for (int t = 0; t < laying->n_touched; t++) {
         int thing = laying->scratch.touched[t];
         pattern->tallies[at + t] = (struct tally){thing, laying->scratch.count[thing]};
-        laying->scratch.count[thing] = 0;
+        laying->scratch.count[thing] = 0.0;
     }
     pattern->first[cell + 1] = at + laying->n_touched;
     laying->n_touched = 0;
@@ -164,13 +192,23 @@ static void lay_bundle(struct laying *laying, int p, int b, double *wire_s)
     }
 }
 
+static void open_carried(struct pattern *pattern, int n_links, struct arena *perm)
+{
+    pattern->carried = arena_new(perm, double *, pattern->n_phases);
+    for (int p = 0; p < pattern->n_phases; p++)
+        pattern->carried[p] = arena_new(perm, double, n_links);
+}
+
 void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
                  struct lay_scratch scratch, struct arena *perm)
 {
-    struct laying laying = {pattern, place, scratch, 0, count_memory};
+    const struct topo *topo = place->in->topo;
+    if (i == 0 && topo_by_load(topo)) open_carried(pattern, topo->n_links, perm);
+    struct laying laying = {pattern, place, scratch, 0, count_memory, NULL};
     for (int p = 0; p < pattern->n_phases; p++) {
         double *wire_s = pattern->wire_s + ((int64_t)i * pattern->n_phases + p) * N_HOP_KINDS;
         int first = pattern->phase_bundle[p];
+        laying.carried = pattern->carried ? pattern->carried[p] : NULL;
         for (int b = 0; b < pattern->phase_bundle[p + 1] - first; b++) {
             lay_bundle(&laying, p, b, wire_s);
             store(&laying, (int64_t)i * pattern->n_bundles + first + b, perm);

@@ -9,7 +9,8 @@
 /* flows of one bundle of one group through one thing: link l is number l, the memory of rank r
  * number n_links + r (flows that leave it; counted on demand) */
 struct tally {
-    int32_t thing, n_flows;
+    int32_t thing;
+    double n_flows; /* packets and queue pairs of a flow may be spread: then parts of flows */
 };
 
 struct pattern {
@@ -23,6 +24,8 @@ struct pattern {
     struct tally *tallies;
     int64_t cap_tallies;
     double *wire_s; /* [n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
+    double **carried; /* [n_phases][links] flows of the groups laid so far, for routings that go by
+                         load: those of a phase start together. NULL otherwise */
 };
 
 /* pattern_new — the phases and bundles of an algorithm, nothing laid yet.
@@ -44,7 +47,7 @@ bool pattern_same(const struct pattern *pattern, const struct coll_algo *algo,
 
 /* counters shared by all layings; zero between two calls */
 struct lay_scratch {
-    int32_t *count;   /* [n_links + n_ranks] */
+    double *count;    /* [n_links + n_ranks] */
     int32_t *touched; /* [n_links + n_ranks] */
 };
 

@@ -1,6 +1,7 @@
 #include "place.h"
 
 #include "base/must.h"
+#include "net/router.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -163,11 +164,27 @@ static uint64_t connection_key(const struct place *place, struct coll_flow flow,
     return mix(mix(mix(owner) ^ (uint32_t)channel) ^ ends);
 }
 
+static struct route_ask ask_of(const struct place *place, struct coll_flow flow, int channel)
+{
+    return (struct route_ask){
+        .src = endpoint_of(place, flow.src),
+        .dst = endpoint_of(place, flow.dst),
+        .rail = place->n_channels > 1 ? place->rails[channel % place->n_channels] : -1,
+        .key = connection_key(place, flow, channel)};
+}
+
 int place_route(const struct place *place, struct coll_flow flow, int channel, int *links)
 {
-    int rail = place->n_channels > 1 ? place->rails[channel % place->n_channels] : -1;
-    return topo_route(place->in->topo, endpoint_of(place, flow.src), endpoint_of(place, flow.dst),
-                      rail, connection_key(place, flow, channel), links);
+    struct route_ask ask = ask_of(place, flow, channel);
+    return topo_route(place->in->topo, ask.src, ask.dst, ask.rail, ask.key, links);
+}
+
+struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
+                           const double *load)
+{
+    struct route_ask ask = ask_of(place, flow, channel);
+    ask.load = load;
+    return topo_spread(place->in->topo, &ask);
 }
 
 enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links)

@@ -44,6 +44,10 @@ int place_root(const struct place *place, int root);
  * memories of the group's nodes in turn. Flows of equal ends and channel share a connection. */
 int place_route(const struct place *place, struct coll_flow flow, int channel, int *links);
 
+/* place_spread — the same as parts of the flow on links (topo_spread); load as there. */
+struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
+                           const double *load);
+
 /* what a message pays per hop, by the slowest kind of link on its way */
 enum hop_kind { HOP_SCALEUP, HOP_PCIE, HOP_NET, N_HOP_KINDS };
 enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links);

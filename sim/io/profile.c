@@ -4,6 +4,7 @@
 #include "io/calibration.h"
 #include "io/rows.h"
 #include "net/fabric.h"
+#include "net/routing.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -171,7 +172,6 @@ static const struct field framework_fields[] = {
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
 };
 
-static const char *const routing_names[] = {"static", "ecmp", "minimal", NULL};
 static const char *const wiring_names[] = {"packed", "rail", NULL};
 
 static const struct field fabric_fields[] = {
@@ -195,9 +195,10 @@ static const struct field fabric_fields[] = {
     REAL("global_bandwidth", DIM_RATE, struct fabric_profile, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
     REAL("link_latency", DIM_TIME, struct fabric_profile, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
     REAL("global_latency", DIM_TIME, struct fabric_profile, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
-    CHOICE("routing", struct fabric_profile, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest"),
+    CHOICE("routing", struct fabric_profile, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest; spray: packets over all shortest ways; valiant, valiant-spray, ugal: round by other groups (dragonfly, grids)"),
+    INT("qps", struct fabric_profile, spec.qps, 1, 1024, "1", "ecmp, valiant, ugal: queue pairs a connection is spread over, each with its own hash"),
     CHOICE("wiring", struct fabric_profile, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of neighbouring servers, as many as a leaf has ports, on one leaf"),
-    INT("seed", struct fabric_profile, seed, 0, INT_MAX, "1", "of the hash of ecmp"),
+    INT("seed", struct fabric_profile, seed, 0, INT_MAX, "1", "of the hash of ecmp, valiant and ugal"),
     TEXT("node", struct fabric_profile, node, "", "profile of the server it usually joins, where the scenario names none"),
     TEXT("nic", struct fabric_profile, nic, "", "the same of the network card"),
 };

@@ -165,6 +165,12 @@ int cascade_route(const struct topo *topo, int src, int dst, uint64_t key, int *
     return n;
 }
 
+int cascade_group(const struct topo *topo, int at)
+{
+    const struct cascade *shape = topo->fabric->own;
+    return at / (shape->rows * shape->columns);
+}
+
 double cascade_bisection_Bps(const struct topo *topo)
 {
     const struct cascade *shape = topo->fabric->own;

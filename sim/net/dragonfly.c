@@ -261,6 +261,12 @@ int dragonfly_route(const struct topo *topo, int src, int dst, uint64_t key, int
     return n;
 }
 
+int dragonfly_group(const struct topo *topo, int at)
+{
+    const struct dragonfly *fly = topo->fabric->own;
+    return at / fly->a;
+}
+
 double dragonfly_bisection_Bps(const struct topo *topo)
 {
     const struct dragonfly *fly = topo->fabric->own;

@@ -1,6 +1,7 @@
 #include "net/fabric.h"
 
 #include "base/must.h"
+#include "net/routing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,8 @@
 #define FABRIC_KIND_HOOKS(kind)                                                                    \
     .check = kind##_check, .size = kind##_size, .build = kind##_build, .route = kind##_route,      \
     .bisection_Bps = kind##_bisection_Bps, .switch_name = kind##_switch_name
+
+enum { MAX_QPS = 1024 };
 
 const struct fabric_kind fabric_kinds[] = {
     {
@@ -28,6 +31,7 @@ const struct fabric_kind fabric_kinds[] = {
         .name = "dragonfly",
         .summary = "groups of fully meshed routers, joined by global links",
         FABRIC_KIND_HOOKS(dragonfly),
+        .group = dragonfly_group,
         .source = "Kim, Dally, Scott & Abts, ISCA 2008; arrangement: Camarero, Vallejo & Beivide, "
                   "TACO 11(4), 2014",
     },
@@ -35,30 +39,35 @@ const struct fabric_kind fabric_kinds[] = {
         .name = "cascade",
         .summary = "dragonfly with groups that are grids of chassis, one cable of each kind",
         FABRIC_KIND_HOOKS(cascade),
+        .group = cascade_group,
         .source = "Faanes et al., Cray Cascade, SC 2012",
     },
     {
         .name = "torus",
         .summary = "switches in a grid, rings along its dimensions",
         FABRIC_KIND_HOOKS(grid),
+        .group = grid_group,
         .source = "Dally & Towles, Principles and practices of interconnection networks, 2004",
     },
     {
         .name = "mesh",
         .summary = "switches in a grid, rows along its dimensions",
         FABRIC_KIND_HOOKS(grid),
+        .group = grid_group,
         .source = "Dally & Towles, Principles and practices of interconnection networks, 2004",
     },
     {
         .name = "hyperx",
         .summary = "switches in a grid, fully meshed along its dimensions",
         FABRIC_KIND_HOOKS(grid),
+        .group = grid_group,
         .source = "Ahn, Binkert, Davis, McLaren & Schreiber, SC 2009",
     },
     {
         .name = "full-mesh",
         .summary = "every switch joined to every other",
         FABRIC_KIND_HOOKS(grid),
+        .group = grid_group,
         .source = "a hyperx of one dimension",
     },
 };
@@ -133,7 +142,6 @@ static const struct fabric_kind *check_kind(const char *name, struct diag *diag,
 const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, struct diag *diag,
                                        struct diag_place place)
 {
-    static const char *const routings[] = {"static", "ecmp", "minimal"};
     static const char *const wirings[] = {"packed", "rail"};
     const struct fabric_kind *kind = check_kind(spec->kind, diag, place);
     if (!kind) return NULL;
@@ -141,9 +149,15 @@ const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, st
     if (fpclassify(spec->global_Bps) == FP_ZERO) spec->global_Bps = spec->link_Bps;
     bool ok = fabric_check_link("fabric link", spec->link_Bps, spec->link_latency_s, diag, place);
     ok &= fabric_check_link("global link", spec->global_Bps, spec->global_latency_s, diag, place);
-    ok &= check_word(&spec->routing, routings, 3, "routing", diag, place);
+    ok &= check_word(&spec->routing, routing_names, n_routings, "routing", diag, place);
     ok &= check_word(&spec->wiring, wirings, 2, "wiring", diag, place);
+    ok &= fabric_range("queue pairs", spec->qps, 0, MAX_QPS, diag, place);
     if (!ok) return NULL;
+    if (routing_find(spec->routing)->detours && !kind->group) {
+        diag_error(diag, place, "routing \"%s\" goes round by other groups: a %s has none",
+                   spec->routing, kind->name);
+        return NULL;
+    }
     int before = diag->n_messages;
     kind->check(spec, n_ports, diag, place);
     return diag->n_messages == before ? kind : NULL;

@@ -13,6 +13,7 @@ struct fabric {
     int n_switches;
     int radix;       /* cables of the switch that has most */
     bool ecmp;       /* routes by hash, else by destination */
+    const struct routing *routing;
     const void *own; /* the shape, private to the kind's file */
 };
 
@@ -43,6 +44,10 @@ struct fabric_kind {
      * being on the side that is best: nothing can send more across. The worst equal cut where the
      * fabric can be halved along its leaves, pods or groups. */
     double (*bisection_Bps)(const struct topo *topo);
+
+    /* group — which group a switch (numbered from first_vertex) belongs to, from 0: what detours go round
+     * by. NULL: none, as in trees. */
+    int (*group)(const struct topo *topo, int at);
 
     /* switch_name — as in topo_vertex_name. */
     void (*switch_name)(const struct topo *topo, struct vertex vertex, char *text, int size);
@@ -130,6 +135,10 @@ bool grid_read_sides(const char *text, struct fabric_spec *spec);
     int kind##_route(const struct topo *topo, int src, int dst, uint64_t key, int *links);         \
     double kind##_bisection_Bps(const struct topo *topo);                                          \
     void kind##_switch_name(const struct topo *topo, struct vertex vertex, char *text, int size)
+
+int dragonfly_group(const struct topo *topo, int at);
+int cascade_group(const struct topo *topo, int at);
+int grid_group(const struct topo *topo, int at);
 
 FABRIC_KIND_FUNCTIONS(star);
 FABRIC_KIND_FUNCTIONS(clos);

@@ -195,7 +195,11 @@ static void add_vertices(struct topo *topo, int node, struct arena *perm)
 
 static void add_pcie(struct topo *topo, int src, int dst, struct arena *perm)
 {
-    struct link cable = {src, dst, TIER_PCIE, topo->node.pcie_Bps, topo->node.pcie_latency_s};
+    struct link cable = {.src = src,
+                         .dst = dst,
+                         .tier = TIER_PCIE,
+                         .capacity_Bps = topo->node.pcie_Bps,
+                         .latency_s = topo->node.pcie_latency_s};
     topo_add_cable(topo, cable, perm);
 }
 

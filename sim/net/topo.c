@@ -3,6 +3,8 @@
 #include "base/must.h"
 #include "net/fabric.h"
 #include "net/node.h"
+#include "net/router.h"
+#include "net/routing.h"
 
 #include <limits.h>
 #include <math.h>
@@ -131,7 +133,8 @@ static void build_fabric(struct topo *topo, const struct fabric_kind *kind, stru
     *topo->fabric = (struct fabric){.kind = kind,
                                     .first_vertex = topo->n_vertices,
                                     .first_link = topo->n_links,
-                                    .ecmp = strcmp(topo->fabric_spec.routing, "ecmp") == 0};
+                                    .routing = routing_find(topo->fabric_spec.routing)};
+    topo->fabric->ecmp = topo->fabric->routing->hashed;
     topo->rail_nodes = find_rail_nodes(topo);
     int *port_vertex = arena_new(perm, int, topo->n_ports);
     for (int node = 0; node < topo->n_nodes; node++) {
@@ -173,6 +176,7 @@ struct topo *topo_build(const struct node_spec *node, const struct fabric_spec *
     if (!reserve(topo, kind, perm, diag, place)) return topo;
     for (int i = 0; i < n_nodes; i++) node_build(topo, i, perm);
     if (kind) build_fabric(topo, kind, perm);
+    if (router_fits(topo, diag, place)) topo->router = router_new(topo, perm);
     return topo;
 }
 
@@ -216,23 +220,98 @@ bool topo_uses_nic(const struct topo *topo, int gpu, int nic)
     return topo->layout->nic_of_gpu[local] == nic || topo->layout->gpu_of_nic[nic] == local;
 }
 
+/* where a flow leaves its node and enters the other's */
+struct passage {
+    int src_node, dst_node;
+    struct node_end from, to;
+    int out, in; /* NICs */
+};
+
+/* The NIC, or when its cable has failed the next one of the node that still has one. */
+static int working_nic(const struct topo *topo, int node, int nic)
+{
+    for (int k = 0; topo->n_failed > 0 && k < topo->node.nics_per_node; k++) {
+        int other = (nic + k) % topo->node.nics_per_node;
+        int up = fabric_port_up(topo, topo_port(topo, node, other));
+        if (!topo->links[up].failed && !topo->links[up + 1].failed) return other;
+    }
+    return nic;
+}
+
+static struct passage find_passage(const struct topo *topo, const struct route_ask *ask)
+{
+    struct passage passage = {.src_node = node_of_endpoint(topo, ask->src),
+                              .dst_node = node_of_endpoint(topo, ask->dst),
+                              .from = end_in_node(topo, ask->src),
+                              .to = end_in_node(topo, ask->dst)};
+    if (passage.src_node == passage.dst_node) return passage;
+    int rail = ask->rail;
+    must(rail < topo->node.nics_per_node);
+    int out = rail < 0 ? nearest_nic(topo, passage.from) : rail;
+    int in = rail < 0 ? nearest_nic(topo, passage.to) : rail;
+    passage.out = working_nic(topo, passage.src_node, out);
+    passage.in = working_nic(topo, passage.dst_node, in);
+    return passage;
+}
+
+static int route_out(const struct topo *topo, const struct passage *passage, int *links)
+{
+    struct node_end nic = {VERTEX_NIC, passage->out};
+    return node_route(topo, passage->src_node, passage->from, nic, links);
+}
+
+static int route_in(const struct topo *topo, const struct passage *passage, int *links)
+{
+    struct node_end nic = {VERTEX_NIC, passage->in};
+    return node_route(topo, passage->dst_node, nic, passage->to, links);
+}
+
 int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst, int rail,
                uint64_t key, int *links)
 {
-    int src_node = node_of_endpoint(topo, src);
-    int dst_node = node_of_endpoint(topo, dst);
-    struct node_end from = end_in_node(topo, src);
-    struct node_end to = end_in_node(topo, dst);
-    if (src_node == dst_node) return node_route(topo, src_node, from, to, links);
+    struct passage passage = find_passage(topo, &(struct route_ask){src, dst, rail, key, NULL});
+    if (passage.src_node == passage.dst_node)
+        return node_route(topo, passage.src_node, passage.from, passage.to, links);
+    int n = route_out(topo, &passage, links);
+    n += router_route(topo, topo_port(topo, passage.src_node, passage.out),
+                      topo_port(topo, passage.dst_node, passage.in), key, links + n);
+    return n + route_in(topo, &passage, links + n);
+}
 
-    must(rail < topo->node.nics_per_node);
-    struct node_end out = {VERTEX_NIC, rail < 0 ? nearest_nic(topo, from) : rail};
-    struct node_end in = {VERTEX_NIC, rail < 0 ? nearest_nic(topo, to) : rail};
-    int src_port = topo_port(topo, src_node, out.index);
-    int dst_port = topo_port(topo, dst_node, in.index);
-    int n = node_route(topo, src_node, from, out, links);
-    n += topo->fabric->kind->route(topo, src_port, dst_port, key, links + n);
-    return n + node_route(topo, dst_node, in, to, links + n);
+struct ways topo_spread(const struct topo *topo, const struct route_ask *ask)
+{
+    int links[ROUTE_MAX];
+    struct passage passage = find_passage(topo, ask);
+    router_begin(topo);
+    if (passage.src_node == passage.dst_node) {
+        int n = node_route(topo, passage.src_node, passage.from, passage.to, links);
+        router_add_links(topo, links, n);
+        return router_end(topo);
+    }
+    router_add_links(topo, links, route_out(topo, &passage, links));
+    struct port_pair pair = {topo_port(topo, passage.src_node, passage.out),
+                             topo_port(topo, passage.dst_node, passage.in), ask->key};
+    router_add(topo, pair, ask->load);
+    router_add_links(topo, links, route_in(topo, &passage, links));
+    return router_end(topo);
+}
+
+bool topo_single(const struct topo *topo)
+{
+    return router_single(topo);
+}
+
+bool topo_by_load(const struct topo *topo)
+{
+    return topo->fabric && topo->fabric->routing->mode == ROUTING_UGAL;
+}
+
+void topo_reroute(struct topo *topo, struct arena *perm, struct diag *diag, struct diag_place place)
+{
+    topo->n_failed = 0;
+    for (int l = 0; l < topo->n_links; l++) topo->n_failed += topo->links[l].failed;
+    if (!router_report_cut(topo, diag, place, *perm)) return;
+    if (router_fits(topo, diag, place)) topo->router = router_new(topo, perm);
 }
 
 double topo_path_latency_s(const struct topo *topo, const int *links, int n_links)

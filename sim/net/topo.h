@@ -41,6 +41,7 @@ struct link {
     enum tier tier;
     double capacity_Bps; /* > 0 payload-independent line rate, one direction */
     double latency_s;    /* >= 0 */
+    bool failed;         /* carries nothing: routes go round it */
 };
 
 /* what a server looks like inside; a profile from scenarios/hardware, see docs/scenario.md */
@@ -81,9 +82,8 @@ struct fabric_spec {
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */
     double link_latency_s, global_latency_s;
-    const char
-        *routing; /* "static": chosen by destination (fat-tree: d-mod-k); "ecmp": seeded hash;
-                            "minimal": the same as "static", all routes here being shortest. NULL = "static" */
+    const char *routing; /* a name in routings; NULL = "static" */
+    int qps;             /* queue pairs a connection is spread over, each with its own hash; 0 = 1 */
     const char
         *wiring;     /* "packed": a node's NICs on one leaf; "rail": NIC k of neighbouring nodes, as
                             many as a leaf has ports, on one leaf. NULL = "packed" */
@@ -97,6 +97,8 @@ enum { TOPO_NAME_MAX = 96 }; /* characters of the longest name, with room to spa
 /* Larger shapes are refused: they are slips of the finger, and would eat the memory. */
 enum { TOPO_MAX_GPUS = 1 << 20, TOPO_MAX_LINKS = 1 << 24 };
 
+struct router;
+struct ways;
 struct fabric;      /* the fabric's own numbering of its links, see fabric.h */
 struct node_layout; /* what is plugged in where inside a server, see node.h */
 
@@ -115,6 +117,8 @@ struct topo {
     const struct node_layout *layout;
     struct fabric_spec fabric_spec;
     struct fabric *fabric; /* NULL when there is one node */
+    int n_failed;          /* links that have failed */
+    struct router *router; /* distances and the spread being made, see router.h */
 };
 
 /* topo_build — the graph of n_gpus / gpus_per_node equal servers on a fabric. n_gpus may be
@@ -142,6 +146,27 @@ struct endpoint {
  * Pure. Cost O(length). */
 int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst, int rail,
                uint64_t key, int *links);
+
+/* topo_spread — the same as parts of the flow on links, each link once: packets may be spread over
+ * many ways, and queue pairs take each their own. Overwritten by the next call.
+ *   load   what each link already carries, in any unit of rate: what "ugal" goes by; NULL = nothing */
+struct route_ask {
+    struct endpoint src, dst;
+    int rail;
+    uint64_t key;
+    const double *load;
+};
+struct ways topo_spread(const struct topo *topo, const struct route_ask *ask);
+
+/* topo_single — does every flow take one way, that of topo_route? */
+bool topo_single(const struct topo *topo);
+/* topo_by_load — does route_ask.load matter? */
+bool topo_by_load(const struct topo *topo);
+
+/* topo_reroute — routes as they are after links have failed (link.failed set or taken back). Reports a
+ * network that is cut, and which ends cannot reach each other, to diag with `place`. */
+void topo_reroute(struct topo *topo, struct arena *perm, struct diag *diag,
+                  struct diag_place place);
 
 /* topo_nic_of — the NIC (number in its node) nearest to a GPU. */
 int topo_nic_of(const struct topo *topo, int gpu);

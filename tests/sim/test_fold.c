@@ -210,7 +210,7 @@ static void check_bundle(const struct layout *layout, const struct fold *fold,
         for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
             int link = pattern->tallies[t].thing;
             if (link >= n_links) continue;
-            int n = pattern->tallies[t].n_flows;
+            double n = pattern->tallies[t].n_flows;
             on_link[(int64_t)link * fold->n_group_classes + fold->group_class[group]] += n;
             of_group[(int64_t)group * fold->n_link_classes + fold->link_class[link]] += n;
         }

@@ -1,0 +1,650 @@
+#include "net/router.h"
+
+#include "base/must.h"
+#include "net/fabric.h"
+#include "net/routing.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* a distance for each pair of them is kept: 512 MB */
+enum { MAX_SWITCHES = 1 << 14 };
+
+/* hops that a link between groups counts for, see the header */
+enum { GLOBAL_HOPS = 3, FAR = UINT16_MAX };
+
+/* links between switches by the switch at one end */
+struct ends {
+    int32_t *first; /* [n_switches + 1] */
+    int32_t *links;
+};
+
+/* a target of ways: a switch, or n_switches + g for any switch of group g */
+struct router {
+    const struct routing *routing;
+    int n_switches, n_groups;
+    int *group;         /* [n_switches] */
+    struct ends out, in; /* of links that have not failed */
+    uint16_t *distance; /* [targets * n_switches], the target's rows when known */
+    bool *known;        /* [targets] */
+    int32_t *queue;     /* [n_switches + 1] ring of switches to look at */
+    bool *queued;
+
+    /* the spread being made */
+    double *frac; /* [links] zero between two spreads */
+    struct link_share *shares;
+    int n_shares;
+    double common_s, longest_s; /* latency of what all ways share; of the longest of the rest */
+
+    /* the flow while it is pushed through the switches: parts and latencies there, lists by distance */
+    double *part, *late_s;
+    int32_t *next, *head;
+};
+
+/* ---- the graph ---- */
+
+static int switch_of(const struct topo *topo, int vertex)
+{
+    int s = vertex - topo->fabric->first_vertex;
+    return s >= 0 && s < topo->fabric->n_switches ? s : -1;
+}
+
+/* between switches, and there */
+static bool carries(const struct topo *topo, int link)
+{
+    const struct link *l = &topo->links[link];
+    return !l->failed && switch_of(topo, l->src) >= 0 && switch_of(topo, l->dst) >= 0;
+}
+
+static struct ends list_ends(const struct topo *topo, bool by_src, struct arena *perm)
+{
+    int n = topo->fabric->n_switches, first = topo->fabric->first_link;
+    struct ends ends = {.first = arena_new(perm, int32_t, n + 2)};
+    ends.links = arena_new(perm, int32_t, topo->n_links - first);
+    int32_t *at = ends.first + 1; /* counts, then places, then ends that are the next one's starts */
+    for (int l = first; l < topo->n_links; l++) {
+        const struct link *link = &topo->links[l];
+        if (carries(topo, l)) at[1 + switch_of(topo, by_src ? link->src : link->dst)]++;
+    }
+    for (int s = 0; s < n; s++) at[s + 1] += at[s];
+    for (int l = first; l < topo->n_links; l++) {
+        const struct link *link = &topo->links[l];
+        if (carries(topo, l)) ends.links[at[switch_of(topo, by_src ? link->src : link->dst)]++] = l;
+    }
+    return ends;
+}
+
+static void number_groups(const struct topo *topo, struct router *router, struct arena *perm)
+{
+    router->group = arena_new(perm, int, router->n_switches);
+    for (int s = 0; s < router->n_switches; s++) {
+        router->group[s] = topo->fabric->kind->group ? topo->fabric->kind->group(topo, s) : s;
+        if (router->group[s] >= router->n_groups) router->n_groups = router->group[s] + 1;
+    }
+}
+
+static bool wants_graph(const struct topo *topo)
+{
+    enum routing_mode mode = topo->fabric->routing->mode;
+    return topo->n_failed > 0 || (mode != ROUTING_STATIC && mode != ROUTING_ECMP);
+}
+
+static void open_graph(const struct topo *topo, struct router *router, struct arena *perm)
+{
+    int n = router->n_switches = topo->fabric->n_switches;
+    number_groups(topo, router, perm);
+    int64_t n_targets = (int64_t)n + router->n_groups;
+    router->out = list_ends(topo, true, perm);
+    router->in = list_ends(topo, false, perm);
+    router->distance = arena_new(perm, uint16_t, n_targets * n);
+    router->known = arena_new(perm, bool, n_targets);
+    router->queue = arena_new(perm, int32_t, n + 1);
+    router->queued = arena_new(perm, bool, n);
+    router->part = arena_new(perm, double, n);
+    router->late_s = arena_new(perm, double, n);
+    router->next = arena_new(perm, int32_t, n);
+    router->head = arena_new(perm, int32_t, GLOBAL_HOPS * n + 1);
+    for (int d = 0; d <= GLOBAL_HOPS * n; d++) router->head[d] = -1;
+}
+
+struct router *router_new(const struct topo *topo, struct arena *perm)
+{
+    struct router *router = arena_new(perm, struct router, 1);
+    router->frac = arena_new(perm, double, topo->n_links);
+    router->shares = arena_new(perm, struct link_share, topo->n_links);
+    if (!topo->fabric) return router;
+    router->routing = topo->fabric->routing;
+    if (wants_graph(topo)) open_graph(topo, router, perm);
+    return router;
+}
+
+bool router_fits(const struct topo *topo, struct diag *diag, struct diag_place place)
+{
+    if (!topo->fabric || !wants_graph(topo)) return true;
+    int n = topo->fabric->n_switches;
+    if (n <= MAX_SWITCHES) return true;
+    diag_error(diag, place, "%d switches (at most %d with %s)", n, (int)MAX_SWITCHES,
+               topo->n_failed > 0 ? "failed links" : "this routing");
+    return false;
+}
+
+/* ---- distances ---- */
+
+static int hops_of(const struct topo *topo, int link)
+{
+    return topo->links[link].tier == TIER_GLOBAL ? GLOBAL_HOPS : 1;
+}
+
+struct queue {
+    int head, n;
+};
+
+static void put(struct router *router, struct queue *queue, int s)
+{
+    if (router->queued[s]) return;
+    router->queued[s] = true;
+    router->queue[(queue->head + queue->n++) % (router->n_switches + 1)] = s;
+}
+
+static int take(struct router *router, struct queue *queue)
+{
+    int s = router->queue[queue->head];
+    queue->head = (queue->head + 1) % (router->n_switches + 1);
+    queue->n--;
+    router->queued[s] = false;
+    return s;
+}
+
+static void start_search(struct router *router, struct queue *queue, int target, uint16_t *row)
+{
+    for (int s = 0; s < router->n_switches; s++) {
+        bool here = target < router->n_switches
+                        ? s == target
+                        : router->group[s] == target - router->n_switches;
+        row[s] = here ? 0 : FAR;
+        if (here) put(router, queue, s);
+    }
+}
+
+/* Distances of all switches to the target. Label-correcting search from it (Bellman-Ford with a queue):
+ * links count one or a few, so hardly a switch is looked at twice. */
+static const uint16_t *distances(const struct topo *topo, int target)
+{
+    struct router *router = topo->router;
+    uint16_t *row = router->distance + (int64_t)target * router->n_switches;
+    if (router->known[target]) return row;
+    router->known[target] = true;
+    struct queue queue = {0, 0};
+    start_search(router, &queue, target, row);
+    while (queue.n > 0) {
+        int s = take(router, &queue);
+        for (int i = router->in.first[s]; i < router->in.first[s + 1]; i++) {
+            int link = router->in.links[i];
+            int from = switch_of(topo, topo->links[link].src);
+            int through = row[s] + hops_of(topo, link);
+            if (through >= row[from]) continue;
+            must(through < FAR);
+            row[from] = (uint16_t)through;
+            put(router, &queue, from);
+        }
+    }
+    return row;
+}
+
+/* Is the link on a shortest way from its source? */
+static bool leads_on(const struct topo *topo, const uint16_t *row, int link)
+{
+    const struct link *l = &topo->links[link];
+    int from = row[switch_of(topo, l->src)], to = row[switch_of(topo, l->dst)];
+    return to < FAR && to + hops_of(topo, link) == from;
+}
+
+/* ---- one way ---- */
+
+/* what chooses among equal ways: bits of a hash, or digits of the destination */
+struct chooser {
+    const struct port_pair *pair;
+    uint64_t digits;
+    int stage;
+};
+enum { STAGE_GROUP = 100, STAGE_WALK = 101 }; /* beyond those of the fabrics' own formulas */
+
+static int choose(const struct topo *topo, struct chooser *chooser, int n)
+{
+    if (topo->fabric->routing->hashed) {
+        uint64_t hash = fabric_hash(topo, chooser->pair->src, chooser->pair->dst,
+                                    chooser->pair->key, chooser->stage++);
+        return (int)(hash % (uint64_t)n);
+    }
+    int at = (int)(chooser->digits % (uint64_t)n);
+    chooser->digits /= (uint64_t)n;
+    return at;
+}
+
+/* On from *at to the target; moves *at. Returns how many links. */
+static int walk(const struct topo *topo, int *at, int target, struct chooser *chooser, int *links)
+{
+    const struct router *router = topo->router;
+    const uint16_t *row = distances(topo, target);
+    int n = 0;
+    must(row[*at] < FAR);
+    while (row[*at] > 0) {
+        int first = router->out.first[*at], end = router->out.first[*at + 1];
+        int n_ways = 0;
+        for (int i = first; i < end; i++) n_ways += leads_on(topo, row, router->out.links[i]);
+        int chosen = choose(topo, chooser, n_ways);
+        int i = first;
+        while (!leads_on(topo, row, router->out.links[i]) || chosen-- > 0) i++;
+        must(n < ROUTE_MAX / 2 - 2);
+        links[n++] = router->out.links[i];
+        *at = switch_of(topo, topo->links[router->out.links[i]].dst);
+    }
+    return n;
+}
+
+static int port_switch(const struct topo *topo, int port)
+{
+    return switch_of(topo, topo->links[fabric_port_up(topo, port)].dst);
+}
+
+static bool may_detour(const struct router *router, int here, int there, int via)
+{
+    return router->group[here] != via && router->group[there] != via;
+}
+
+/* The group to go round by: one of those that neither end is in; -1 when there is none. */
+static int draw_detour(const struct topo *topo, const struct port_pair *pair)
+{
+    const struct router *router = topo->router;
+    int here = router->group[port_switch(topo, pair->src)];
+    int there = router->group[port_switch(topo, pair->dst)];
+    int n = router->n_groups - 1 - (here != there);
+    if (n < 1) return -1;
+    uint64_t hash = fabric_hash(topo, pair->src, pair->dst, pair->key, STAGE_GROUP);
+    int via = (int)(hash % (uint64_t)n);
+    int low = here < there ? here : there, high = here < there ? there : here;
+    via += via >= low; /* step over both */
+    return via + (high != low && via >= high);
+}
+
+static int route_walked(const struct topo *topo, struct port_pair pair, int via, int *links)
+{
+    struct chooser chooser = {&pair, (uint64_t)pair.dst, STAGE_WALK};
+    int at = port_switch(topo, pair.src);
+    int n = 0;
+    links[n++] = fabric_port_up(topo, pair.src);
+    if (via >= 0) n += walk(topo, &at, topo->router->n_switches + via, &chooser, links + n);
+    n += walk(topo, &at, port_switch(topo, pair.dst), &chooser, links + n);
+    links[n++] = fabric_port_down(topo, pair.dst);
+    return n;
+}
+
+static bool has_failed(const struct topo *topo, const int *links, int n)
+{
+    for (int i = 0; topo->n_failed > 0 && i < n; i++) {
+        if (topo->links[links[i]].failed) return true;
+    }
+    return false;
+}
+
+static int route_shortest(const struct topo *topo, struct port_pair pair, int *links)
+{
+    int n = topo->fabric->kind->route(topo, pair.src, pair.dst, pair.key, links);
+    return has_failed(topo, links, n) ? route_walked(topo, pair, -1, links) : n;
+}
+
+static int route_detour(const struct topo *topo, struct port_pair pair, int *links)
+{
+    int via = draw_detour(topo, &pair);
+    return via < 0 ? route_shortest(topo, pair, links) : route_walked(topo, pair, via, links);
+}
+
+int router_route(const struct topo *topo, int src, int dst, uint64_t key, int *links)
+{
+    struct port_pair pair = {src, dst, key};
+    enum routing_mode mode = topo->fabric->routing->mode;
+    bool detours = mode == ROUTING_VALIANT || mode == ROUTING_VALIANT_SPRAY;
+    return detours ? route_detour(topo, pair, links) : route_shortest(topo, pair, links);
+}
+
+/* ---- several ways ---- */
+
+bool router_single(const struct topo *topo)
+{
+    if (!topo->fabric) return true;
+    switch (topo->fabric->routing->mode) {
+    case ROUTING_STATIC:
+        return true;
+    case ROUTING_ECMP:
+    case ROUTING_VALIANT:
+        return topo->fabric_spec.qps <= 1;
+    case ROUTING_SPRAY:
+    case ROUTING_VALIANT_SPRAY:
+    case ROUTING_UGAL:
+        break;
+    }
+    return false;
+}
+
+static void add_share(struct router *router, int link, double frac)
+{
+    if (router->frac[link] <= 0.0) router->shares[router->n_shares++].link = link;
+    router->frac[link] += frac;
+}
+
+static void add_way(const struct topo *topo, const int *links, int n, double frac)
+{
+    struct router *router = topo->router;
+    for (int i = 0; i < n; i++) add_share(router, links[i], frac);
+    router->longest_s = fmax(router->longest_s, topo_path_latency_s(topo, links, n));
+}
+
+/* A part of the flow comes to a switch. */
+static void bring(struct router *router, const uint16_t *row, int s, double part, double late_s)
+{
+    if (router->part[s] <= 0.0) {
+        router->next[s] = router->head[row[s]];
+        router->head[row[s]] = s;
+        router->late_s[s] = 0.0;
+    }
+    router->part[s] += part;
+    router->late_s[s] = fmax(router->late_s[s], late_s);
+}
+
+static void split(const struct topo *topo, const uint16_t *row, int s)
+{
+    struct router *router = topo->router;
+    int n_ways = 0;
+    for (int i = router->out.first[s]; i < router->out.first[s + 1]; i++)
+        n_ways += leads_on(topo, row, router->out.links[i]);
+    double part = router->part[s] / n_ways;
+    router->part[s] = 0.0;
+    for (int i = router->out.first[s]; i < router->out.first[s + 1]; i++) {
+        int link = router->out.links[i];
+        if (!leads_on(topo, row, link)) continue;
+        add_share(router, link, part);
+        bring(router, row, switch_of(topo, topo->links[link].dst), part,
+              router->late_s[s] + topo->links[link].latency_s);
+    }
+}
+
+/* All that stands at switches, listed by their distance, goes on to the target, split evenly at each
+ * switch; it then stands in the list of distance 0. `farthest` is the largest distance in use. */
+static void push_on(const struct topo *topo, const uint16_t *row, int farthest)
+{
+    struct router *router = topo->router;
+    for (int d = farthest; d > 0; d--) {
+        while (router->head[d] >= 0) {
+            int s = router->head[d];
+            router->head[d] = router->next[s];
+            split(topo, row, s);
+        }
+    }
+}
+
+/* What has come to a first target is listed anew for the second; returns the largest distance. */
+static int turn_to(struct router *router, const uint16_t *row)
+{
+    int farthest = 0;
+    int s = router->head[0];
+    router->head[0] = -1;
+    while (s >= 0) {
+        int next = router->next[s];
+        double part = router->part[s], late_s = router->late_s[s];
+        router->part[s] = 0.0;
+        must(row[s] < FAR);
+        bring(router, row, s, part, late_s);
+        if (row[s] > farthest) farthest = row[s];
+        s = next;
+    }
+    return farthest;
+}
+
+static void spray(const struct topo *topo, const struct port_pair *pair, int via, double frac)
+{
+    struct router *router = topo->router;
+    int up = fabric_port_up(topo, pair->src), down = fabric_port_down(topo, pair->dst);
+    int at = port_switch(topo, pair->src), to = port_switch(topo, pair->dst);
+    const uint16_t *row = distances(topo, via < 0 ? to : router->n_switches + via);
+    add_share(router, up, frac);
+    must(row[at] < FAR);
+    bring(router, row, at, frac, topo->links[up].latency_s);
+    push_on(topo, row, row[at]);
+    if (via >= 0) {
+        row = distances(topo, to);
+        push_on(topo, row, turn_to(router, row));
+    }
+    router->head[0] = -1;
+    router->part[to] = 0.0;
+    add_share(router, down, frac);
+    router->longest_s =
+        fmax(router->longest_s, router->late_s[to] + topo->links[down].latency_s);
+}
+
+static void spray_detours(const struct topo *topo, const struct port_pair *pair)
+{
+    struct router *router = topo->router;
+    int here = port_switch(topo, pair->src), there = port_switch(topo, pair->dst);
+    int n = 0;
+    for (int via = 0; via < router->n_groups; via++) n += may_detour(router, here, there, via);
+    for (int via = 0; via < router->n_groups; via++) {
+        if (may_detour(router, here, there, via)) spray(topo, pair, via, 1.0 / n);
+    }
+    if (n == 0) spray(topo, pair, -1, 1.0);
+}
+
+/* Hops between switches, times the load of the fullest of those links. */
+static double queue_hops(const struct topo *topo, const int *links, int n, const double *load)
+{
+    double fullest = 0.0;
+    for (int i = 1; i < n - 1; i++) {
+        double at = load ? load[links[i]] / topo->links[links[i]].capacity_Bps : 0.0;
+        fullest = fmax(fullest, at);
+    }
+    return fullest * (n - 2);
+}
+
+/* UGAL with knowledge of all links: q_min h_min against q_detour h_detour. */
+static int choose_ugal(const struct topo *topo, struct port_pair pair, const double *load,
+                       int *links)
+{
+    int detour[ROUTE_MAX];
+    int n = route_shortest(topo, pair, links);
+    int n_detour = route_detour(topo, pair, detour);
+    double shortest = queue_hops(topo, links, n, load);
+    if (shortest <= queue_hops(topo, detour, n_detour, load)) return n;
+    for (int i = 0; i < n_detour; i++) links[i] = detour[i];
+    return n_detour;
+}
+
+/* Queue pairs after the first have keys of their own. */
+static void add_queue_pairs(const struct topo *topo, struct port_pair pair, const double *load)
+{
+    int n_qps = topo->fabric_spec.qps > 1 ? topo->fabric_spec.qps : 1;
+    int links[ROUTE_MAX];
+    uint64_t key = pair.key;
+    for (int q = 0; q < n_qps; q++) {
+        pair.key = key + (uint64_t)q * 0x9e3779b97f4a7c15u; /* the hash mixes; distinct is enough */
+        bool ugal = topo->fabric->routing->mode == ROUTING_UGAL;
+        int n = ugal ? choose_ugal(topo, pair, load, links)
+                     : router_route(topo, pair.src, pair.dst, pair.key, links);
+        add_way(topo, links, n, 1.0 / n_qps);
+    }
+}
+
+void router_add(const struct topo *topo, struct port_pair pair, const double *load)
+{
+    switch (topo->fabric->routing->mode) {
+    case ROUTING_SPRAY:
+        spray(topo, &pair, -1, 1.0);
+        break;
+    case ROUTING_VALIANT_SPRAY:
+        spray_detours(topo, &pair);
+        break;
+    case ROUTING_STATIC:
+    case ROUTING_ECMP:
+    case ROUTING_VALIANT:
+    case ROUTING_UGAL:
+        add_queue_pairs(topo, pair, load);
+        break;
+    }
+}
+
+void router_begin(const struct topo *topo)
+{
+    struct router *router = topo->router;
+    router->n_shares = 0;
+    router->common_s = router->longest_s = 0.0;
+}
+
+void router_add_links(const struct topo *topo, const int *links, int n)
+{
+    struct router *router = topo->router;
+    for (int i = 0; i < n; i++) add_share(router, links[i], 1.0);
+    router->common_s += topo_path_latency_s(topo, links, n);
+}
+
+struct ways router_end(const struct topo *topo)
+{
+    struct router *router = topo->router;
+    for (int i = 0; i < router->n_shares; i++) {
+        struct link_share *share = &router->shares[i];
+        share->frac = router->frac[share->link];
+        router->frac[share->link] = 0.0;
+    }
+    return (struct ways){router->shares, router->n_shares,
+                           router->common_s + router->longest_s};
+}
+
+/* ---- cuts ---- */
+
+/* A search through the ports' cards and the switches from the first port, along links or against them.
+ * Before: as if no link had failed. */
+struct search {
+    const struct topo *topo;
+    bool before, against;
+    bool *seen; /* [vertices] */
+};
+
+static void search_from(const struct search *search, int start, struct arena scratch)
+{
+    const struct topo *topo = search->topo;
+    int32_t *first = arena_new(&scratch, int32_t, topo->n_vertices + 2);
+    int32_t *links = arena_new(&scratch, int32_t, topo->n_links);
+    int32_t *queue = arena_new(&scratch, int32_t, topo->n_vertices);
+    int32_t *at = first + 1;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+            const struct link *link = &topo->links[l];
+            int from = search->against ? link->dst : link->src;
+            if (link->failed && !search->before) continue;
+            if (pass == 0)
+                at[from + 1]++;
+            else
+                links[at[from]++] = search->against ? link->src : link->dst;
+        }
+        for (int v = 0; pass == 0 && v < topo->n_vertices; v++) at[v + 1] += at[v];
+    }
+    int n = 0;
+    queue[n++] = start;
+    search->seen[start] = true;
+    for (int i = 0; i < n; i++) {
+        for (int k = first[queue[i]]; k < first[queue[i] + 1]; k++) {
+            if (search->seen[links[k]]) continue;
+            search->seen[links[k]] = true;
+            queue[n++] = links[k];
+        }
+    }
+}
+
+static int port_vertex(const struct topo *topo, int port)
+{
+    return topo->links[fabric_port_up(topo, port)].src;
+}
+
+/* does a node's card still have its cable, both ways? */
+static bool is_plugged(const struct topo *topo, int port)
+{
+    return !topo->links[fabric_port_up(topo, port)].failed &&
+           !topo->links[fabric_port_down(topo, port)].failed;
+}
+
+static void name_cut(const struct topo *topo, int here, int there, bool against, struct diag *diag,
+                     struct diag_place place)
+{
+    char from[TOPO_NAME_MAX], to[TOPO_NAME_MAX], link[TOPO_NAME_MAX];
+    topo_vertex_name(topo, port_vertex(topo, against ? there : here), from, sizeof from);
+    topo_vertex_name(topo, port_vertex(topo, against ? here : there), to, sizeof to);
+    int l = topo->fabric->first_link;
+    while (!topo->links[l].failed) l++;
+    topo_link_name(topo, l, link, sizeof link);
+    if (topo->n_failed == 1)
+        diag_error(diag, place, "the network is cut: no way from %s to %s without %s", from, to,
+                   link);
+    else
+        diag_error(diag, place,
+                   "the network is cut: no way from %s to %s without %s and %d other failed links",
+                   from, to, link, topo->n_failed - 1);
+}
+
+/* Ports that `start` reached before and does not now; -1 = none. Cards whose cable has failed do not
+ * count where their node has another. */
+static int find_lost(const struct topo *topo, int start, bool against, struct arena scratch)
+{
+    struct search now = {topo, false, against, arena_new(&scratch, bool, topo->n_vertices)};
+    struct search before = {topo, true, against, arena_new(&scratch, bool, topo->n_vertices)};
+    search_from(&now, port_vertex(topo, start), scratch);
+    search_from(&before, port_vertex(topo, start), scratch);
+    for (int port = 0; port < topo->n_ports; port++) {
+        int v = port_vertex(topo, port);
+        if (is_plugged(topo, port) && before.seen[v] && !now.seen[v]) return port;
+    }
+    return -1;
+}
+
+/* a node none of whose cards is plugged in any more; -1 = none */
+static int find_lone_node(const struct topo *topo)
+{
+    for (int node = 0; node < topo->n_nodes; node++) {
+        int k = 0;
+        while (k < topo->node.nics_per_node && !is_plugged(topo, topo_port(topo, node, k))) k++;
+        if (k == topo->node.nics_per_node) return node;
+    }
+    return -1;
+}
+
+/* Inside a server there is one way only. */
+static bool report_inside(const struct topo *topo, struct diag *diag, struct diag_place place)
+{
+    char name[TOPO_NAME_MAX];
+    int end = topo->fabric ? topo->fabric->first_link : topo->n_links;
+    for (int l = 0; l < end; l++) {
+        if (!topo->links[l].failed) continue;
+        topo_link_name(topo, l, name, sizeof name);
+        diag_error(diag, place, "inside a server there is no way round %s", name);
+        return false;
+    }
+    return true;
+}
+
+bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_place place,
+                       struct arena scratch)
+{
+    if (topo->n_failed == 0) return true;
+    if (!report_inside(topo, diag, place)) return false;
+    if (!topo->fabric) return true;
+    int lone = find_lone_node(topo);
+    if (lone >= 0) {
+        name_cut(topo, topo_port(topo, lone == 0, 0), topo_port(topo, lone, 0), false, diag, place);
+        return false;
+    }
+    int start = 0;
+    while (!is_plugged(topo, start)) start++;
+    for (int against = 0; against < 2; against++) {
+        int lost = find_lost(topo, start, against, scratch);
+        if (lost < 0) continue;
+        name_cut(topo, start, lost, against, diag, place);
+        return false;
+    }
+    return true;
+}

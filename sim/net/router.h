@@ -1,0 +1,61 @@
+/* Ways through a fabric where the fabric's own formula is not enough: packets spread over all shortest
+ * ways, detours, and what is left when links have failed. It works on the graph of switches, so for
+ * every fabric; built anew when links fail (topo_reroute).
+ *
+ * Shortest: a link between groups counts as three others, so that the way over the direct global link,
+ * local - global - local, is shorter than one over two global links, as minimal routing of a
+ * dragonfly wants.
+ *
+ * When the fabric's own way has a failed link: by the surviving shortest ways, at each switch the one
+ * that the digits of the destination choose (static), or the hash. All other flows keep their way. */
+#ifndef NET_ROUTER_H
+#define NET_ROUTER_H
+
+#include "net/topo.h"
+
+/* part of a flow on a link */
+struct link_share {
+    int32_t link;
+    double frac; /* > 0, of the flow's bytes */
+};
+
+struct ways {
+    const struct link_share *shares; /* each link once; valid until the next call */
+    int n;
+    double latency_s; /* of the longest way */
+};
+
+/* router_new — the graph of the links that have not failed, and room for distances. */
+struct router *router_new(const struct topo *topo, struct arena *perm);
+
+/* router_fits — report a fabric with too many switches for the distances between all. */
+bool router_fits(const struct topo *topo, struct diag *diag, struct diag_place place);
+
+/* router_route — one way from port to port (src != dst), cables included. */
+int router_route(const struct topo *topo, int src, int dst, uint64_t key, int *links);
+
+/* router_single — does each flow take one way, that of router_route? */
+bool router_single(const struct topo *topo);
+
+/* a connection between two ports */
+struct port_pair {
+    int src, dst;
+    uint64_t key;
+};
+
+/* router_add — the way of a flow, or its ways, added to the present spread.
+ *   load   what each link already carries, for ugal; NULL: nothing */
+void router_add(const struct topo *topo, struct port_pair pair, const double *load);
+
+/* router_begin — a new, empty spread; router_add_links adds one way inside a node; router_end hands
+ * it over. */
+void router_begin(const struct topo *topo);
+void router_add_links(const struct topo *topo, const int *links, int n);
+struct ways router_end(const struct topo *topo);
+
+/* router_report_cut — report, once, ports that could reach each other before links failed and cannot
+ * any more. Returns whether all still can. */
+bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_place place,
+                       struct arena scratch);
+
+#endif
