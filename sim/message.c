@@ -42,9 +42,9 @@ struct lane {
     int64_t started; /* sends that have begun to drain */
     int64_t past;    /* sends whose latency is over */
     bool draining, over;
-    bool generated;          /* the next send stands in its slot */
-    bool waiting;            /* in a counter's list */
-    struct coll_send *sends; /* [window] issued but not arrived, by number modulo the window */
+    bool generated;             /* the next send stands in its slot */
+    bool waiting;               /* in a counter's list */
+    struct coll_send *sends;    /* [window] issued but not arrived, by number modulo the window */
     struct link_share *carried; /* of `way`, where routes go by load */
     int n_carried;
 };

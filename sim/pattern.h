@@ -23,7 +23,7 @@ struct pattern {
     int64_t *first; /* [n_groups * n_bundles + 1] into tallies */
     struct tally *tallies;
     int64_t cap_tallies;
-    double *wire_s; /* [n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
+    double *wire_s;   /* [n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
     double **carried; /* [n_phases][links] flows of the groups laid so far, for routings that go by
                          load: those of a phase start together. NULL otherwise */
 };

@@ -180,7 +180,7 @@ int place_route(const struct place *place, struct coll_flow flow, int channel, i
 }
 
 struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
-                           const double *load)
+                         const double *load)
 {
     struct route_ask ask = ask_of(place, flow, channel);
     ask.load = load;

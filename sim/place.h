@@ -46,7 +46,7 @@ int place_route(const struct place *place, struct coll_flow flow, int channel, i
 
 /* place_spread — the same as parts of the flow on links (topo_spread); load as there. */
 struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
-                           const double *load);
+                         const double *load);
 
 /* what a message pays per hop, by the slowest kind of link on its way */
 enum hop_kind { HOP_SCALEUP, HOP_PCIE, HOP_NET, N_HOP_KINDS };

@@ -11,8 +11,8 @@ struct fabric {
     const struct fabric_kind *kind;
     int first_vertex, first_link;
     int n_switches;
-    int radix;       /* cables of the switch that has most */
-    bool ecmp;       /* routes by hash, else by destination */
+    int radix; /* cables of the switch that has most */
+    bool ecmp; /* routes by hash, else by destination */
     const struct routing *routing;
     const void *own; /* the shape, private to the kind's file */
 };

@@ -23,11 +23,11 @@ struct ends {
 struct router {
     const struct routing *routing;
     int n_switches, n_groups;
-    int *group;         /* [n_switches] */
+    int *group;          /* [n_switches] */
     struct ends out, in; /* of links that have not failed */
-    uint16_t *distance; /* [targets * n_switches], the target's rows when known */
-    bool *known;        /* [targets] */
-    int32_t *queue;     /* [n_switches + 1] ring of switches to look at */
+    uint16_t *distance;  /* [targets * n_switches], the target's rows when known */
+    bool *known;         /* [targets] */
+    int32_t *queue;      /* [n_switches + 1] ring of switches to look at */
     bool *queued;
 
     /* the spread being made */
@@ -61,7 +61,8 @@ static struct ends list_ends(const struct topo *topo, bool by_src, struct arena 
     int n = topo->fabric->n_switches, first = topo->fabric->first_link;
     struct ends ends = {.first = arena_new(perm, int32_t, n + 2)};
     ends.links = arena_new(perm, int32_t, topo->n_links - first);
-    int32_t *at = ends.first + 1; /* counts, then places, then ends that are the next one's starts */
+    int32_t *at =
+        ends.first + 1; /* counts, then places, then ends that are the next one's starts */
     for (int l = first; l < topo->n_links; l++) {
         const struct link *link = &topo->links[l];
         if (carries(topo, l)) at[1 + switch_of(topo, by_src ? link->src : link->dst)]++;
@@ -158,9 +159,8 @@ static int take(struct router *router, struct queue *queue)
 static void start_search(struct router *router, struct queue *queue, int target, uint16_t *row)
 {
     for (int s = 0; s < router->n_switches; s++) {
-        bool here = target < router->n_switches
-                        ? s == target
-                        : router->group[s] == target - router->n_switches;
+        bool here = target < router->n_switches ? s == target
+                                                : router->group[s] == target - router->n_switches;
         row[s] = here ? 0 : FAR;
         if (here) put(router, queue, s);
     }
@@ -417,8 +417,7 @@ static void spray(const struct topo *topo, const struct port_pair *pair, int via
     router->head[0] = -1;
     router->part[to] = 0.0;
     add_share(router, down, frac);
-    router->longest_s =
-        fmax(router->longest_s, router->late_s[to] + topo->links[down].latency_s);
+    router->longest_s = fmax(router->longest_s, router->late_s[to] + topo->links[down].latency_s);
 }
 
 static void spray_detours(const struct topo *topo, const struct port_pair *pair)
@@ -512,8 +511,7 @@ struct ways router_end(const struct topo *topo)
         share->frac = router->frac[share->link];
         router->frac[share->link] = 0.0;
     }
-    return (struct ways){router->shares, router->n_shares,
-                           router->common_s + router->longest_s};
+    return (struct ways){router->shares, router->n_shares, router->common_s + router->longest_s};
 }
 
 /* ---- cuts ---- */

@@ -83,7 +83,7 @@ struct fabric_spec {
     double global_Bps; /* dragonfly global links; 0 = as link_Bps */
     double link_latency_s, global_latency_s;
     const char *routing; /* a name in routings; NULL = "static" */
-    int qps;             /* queue pairs a connection is spread over, each with its own hash; 0 = 1 */
+    int qps; /* queue pairs a connection is spread over, each with its own hash; 0 = 1 */
     const char
         *wiring;     /* "packed": a node's NICs on one leaf; "rail": NIC k of neighbouring nodes, as
                             many as a leaf has ports, on one leaf. NULL = "packed" */
