@@ -172,6 +172,7 @@ static const struct field framework_fields[] = {
     REAL("optimizer_extra", DIM_NUMBER, struct framework, optimizer_extra, 0, 100, "0", "memory traffic of the update beyond that of one fused pass, as a share of it"),
 };
 
+static const char *const arrangement_names[] = {"palmtree", "consecutive", NULL};
 static const char *const wiring_names[] = {"packed", "rail", NULL};
 
 static const struct field fabric_fields[] = {
@@ -189,6 +190,13 @@ static const struct field fabric_fields[] = {
     INT("routers_per_group", struct fabric_profile, spec.routers_per_group, 0, 4096, "0", "dragonfly a; 0 = chosen to fit"),
     INT("global_per_router", struct fabric_profile, spec.global_per_router, 0, 4096, "0", "dragonfly h: links to other groups per router; 0 = chosen to fit"),
     INT("groups", struct fabric_profile, spec.n_groups, 0, 100000, "0", "dragonfly g; 0 = chosen to fit"),
+    INT("spines_per_group", struct fabric_profile, spec.spines_per_group, 0, 4096, "0", "dragonfly-plus: spines of a group; 0 = chosen to fit. There routers_per_group counts leaves, and global_per_router is of a spine"),
+    INT("links_per_pair", struct fabric_profile, spec.links_per_pair, 0, 4096, "0", "dragonfly, dragonfly-plus: links between each two groups; 0 = as many as there are ports for"),
+    CHOICE("arrangement", struct fabric_profile, spec.arrangement, arrangement_names, "palmtree", "dragonfly: how the links of a group are dealt out: palmtree: to the groups next below; consecutive: to groups in order of their number"),
+    TEXT("part", struct fabric_profile, spec.part, "fat-tree", "rail-only, multi-plane, multi-site: the fabric that each plane or site is; its numbers are given by the other keys"),
+    INT("planes", struct fabric_profile, spec.planes, 0, 4096, "0", "multi-plane: card k of a server is in plane k mod planes; 0 = 2; rail-only: as many as a server has cards"),
+    INT("sites", struct fabric_profile, spec.sites, 0, 4096, "0", "multi-site: how many; 0 = 2. global_bandwidth and global_latency are of the link between two"),
+    INT("gateways", struct fabric_profile, spec.gateways, 0, 4096, "0", "multi-site: ports of a site's fabric that lead to the other sites; 0 = 1"),
     INT("chassis", struct fabric_profile, spec.n_chassis, 0, 4096, "0", "cascade: rows of routers in a group; 0 = one where routers_per_group is given, else 6 of 16"),
     TEXT("dimensions", struct fabric_profile, dimensions, "", "torus, mesh, hyperx, full-mesh: switches along each dimension, \"8x8x4\"; chosen to fit when not given"),
     REAL("link_bandwidth", DIM_RATE, struct fabric_profile, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),

@@ -16,6 +16,10 @@
  * Of the x links left over, the nearest x / 2 distances on either side get one each, and for odd x and
  * even g the group opposite; for odd x and odd g one port per group stays empty, as it must.
  *
+ * Or "consecutive": in each whole round the links go to the other groups in the order of their numbers.
+ * With links_per_pair there are so many whole rounds and no partial one, and the links are spread
+ * evenly over the routers.
+ *
  * Minimal routing: local hop to the router with the link, global hop, local hop. Several links between two
  * groups are used in turn by destination, or by hash. Ports fill routers and groups in order; the
  * last group may have empty ports but has all its routers.
@@ -27,6 +31,7 @@
 #include "net/fabric.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_PART = 65536, MAX_BALANCED = 4096 };
 
@@ -35,6 +40,8 @@ struct dragonfly {
     int n_slots;      /* global links of a group that are used */
     int whole_rounds; /* each covers all g - 1 distances */
     int left_over;    /* links of the last, partial round */
+    bool consecutive;
+    bool few; /* links_per_pair leaves ports empty: those in use are spread over the routers */
     int first_local;
     const int *global_out; /* [g * n_slots] link that leads out by a slot */
     double bisection_Bps;
@@ -47,11 +54,17 @@ static struct dragonfly dragonfly_shape(const struct fabric_spec *spec)
         .a = spec->routers_per_group,
         .h = spec->global_per_router,
         .g = spec->n_groups,
+        .consecutive = spec->arrangement && strcmp(spec->arrangement, "consecutive") == 0,
+        .few = spec->links_per_pair > 0,
     };
     if (fly.g < 2) return fly;
     int distances = fly.g - 1;
     fly.whole_rounds = fly.a * fly.h / distances;
     fly.left_over = fly.a * fly.h % distances;
+    if (fly.few) {
+        fly.whole_rounds = spec->links_per_pair;
+        fly.left_over = 0;
+    }
     /* an odd number of ends in each of an odd number of groups cannot be paired */
     if (fly.left_over % 2 == 1 && fly.g % 2 == 1) fly.left_over--;
     fly.n_slots = fly.whole_rounds * distances + fly.left_over;
@@ -64,6 +77,7 @@ static bool check_ranges(const struct fabric_spec *spec, struct diag *diag, stru
     ok &= fabric_range("routers per group", spec->routers_per_group, 0, MAX_PART, diag, place);
     ok &=
         fabric_range("global links per router", spec->global_per_router, 0, MAX_PART, diag, place);
+    ok &= fabric_range("links per pair of groups", spec->links_per_pair, 0, MAX_PART, diag, place);
     ok &= fabric_range("groups", spec->n_groups, 0, MAX_PART, diag, place);
     return ok;
 }
@@ -84,7 +98,8 @@ static struct fabric_spec balanced(const struct fabric_spec *spec, int s, int n_
 
 static int64_t max_groups(const struct fabric_spec *shape)
 {
-    return (int64_t)shape->routers_per_group * shape->global_per_router + 1;
+    int per_pair = shape->links_per_pair > 0 ? shape->links_per_pair : 1;
+    return (int64_t)shape->routers_per_group * shape->global_per_router / per_pair + 1;
 }
 
 static int64_t n_places(const struct fabric_spec *shape)
@@ -150,16 +165,24 @@ static int n_parallel(const struct dragonfly *fly, int distance)
     return fly->whole_rounds + (partial_position(fly, distance) >= 0);
 }
 
-/* the slot of the t-th of them */
-static int slot_of(const struct dragonfly *fly, int distance, int t)
-{
-    if (t < fly->whole_rounds) return t * (fly->g - 1) + distance - 1;
-    return fly->whole_rounds * (fly->g - 1) + partial_position(fly, distance);
-}
-
 static int distance_down(const struct dragonfly *fly, int from, int to)
 {
     return from >= to ? from - to : from - to + fly->g;
+}
+
+/* the slot, in group `from`, of the t-th link to group `to` */
+static int slot_of(const struct dragonfly *fly, int from, int to, int t)
+{
+    int distance = distance_down(fly, from, to);
+    int in_round = fly->consecutive ? to - (to > from) : distance - 1;
+    if (t < fly->whole_rounds) return t * (fly->g - 1) + in_round;
+    return fly->whole_rounds * (fly->g - 1) + partial_position(fly, distance);
+}
+
+/* the router, in its group, that has a slot */
+static int router_of(const struct dragonfly *fly, int slot)
+{
+    return fly->few ? (int)((int64_t)slot * fly->a / fly->n_slots) : slot / fly->h;
 }
 
 /* Cables of each group in the order of router pairs r < s. */
@@ -185,10 +208,10 @@ static void add_global_pair(struct topo *topo, const struct dragonfly *fly, int 
     int j = cable.dst;
     int down = distance_down(fly, i, j);
     for (int t = 0; t < n_parallel(fly, down); t++) {
-        int out = slot_of(fly, down, t);
-        int in = slot_of(fly, fly->g - down, t);
-        cable.src = first_router + i * fly->a + out / fly->h;
-        cable.dst = first_router + j * fly->a + in / fly->h;
+        int out = slot_of(fly, i, j, t);
+        int in = slot_of(fly, j, i, t);
+        cable.src = first_router + i * fly->a + router_of(fly, out);
+        cable.dst = first_router + j * fly->a + router_of(fly, in);
         int link = topo_add_cable(topo, cable, perm);
         global_out[i * fly->n_slots + out] = link;
         global_out[j * fly->n_slots + in] = link + 1;
@@ -251,11 +274,11 @@ int dragonfly_route(const struct topo *topo, int src, int dst, uint64_t key, int
         int ways = n_parallel(fly, down);
         int t = topo->fabric->ecmp ? (int)(fabric_hash(topo, src, dst, key, 0) % (uint64_t)ways)
                                    : dst % ways;
-        int out = slot_of(fly, down, t);
-        int in = slot_of(fly, fly->g - down, t);
-        n += add_hop(fly, src_group, src_router % a, out / fly->h, links + n);
+        int out = slot_of(fly, src_group, dst_group, t);
+        int in = slot_of(fly, dst_group, src_group, t);
+        n += add_hop(fly, src_group, src_router % a, router_of(fly, out), links + n);
         links[n++] = fly->global_out[src_group * fly->n_slots + out];
-        n += add_hop(fly, dst_group, in / fly->h, dst_router % a, links + n);
+        n += add_hop(fly, dst_group, router_of(fly, in), dst_router % a, links + n);
     }
     links[n++] = fabric_port_down(topo, dst);
     return n;

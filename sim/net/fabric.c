@@ -70,6 +70,34 @@ const struct fabric_kind fabric_kinds[] = {
         .group = grid_group,
         .source = "a hyperx of one dimension",
     },
+    {
+        .name = "dragonfly-plus",
+        .summary = "groups of leaves and spines, joined by links between spines",
+        FABRIC_KIND_HOOKS(flyplus),
+        .group = flyplus_group,
+        .source = "Shpiner, Haramaty, Eliad, Zdornov, Gafni & Zahavi, HiPINEB 2017",
+    },
+    {
+        .name = "rail-only",
+        .summary = "a plane of its own for each card of a server; rails meet inside servers alone",
+        .whole = true,
+        FABRIC_KIND_HOOKS(planes),
+        .source = "Wang, Ghobadi, Shakeri, Zhang & Hasani, Rail-only, 2023",
+    },
+    {
+        .name = "multi-plane",
+        .summary = "planes that do not meet; card k of a server is in plane k mod planes",
+        .whole = true,
+        FABRIC_KIND_HOOKS(planes),
+        .source = "Qian et al., Alibaba HPN, SIGCOMM 2024",
+    },
+    {
+        .name = "multi-site",
+        .summary = "sites of equal kind, each two joined by a link between their gateways",
+        .whole = true,
+        FABRIC_KIND_HOOKS(sites),
+        .source = "graph: a full mesh of gateways; each site as its own kind",
+    },
 };
 const int n_fabric_kinds = sizeof fabric_kinds / sizeof fabric_kinds[0];
 
@@ -128,7 +156,7 @@ static bool check_word(const char **text, const char *const *words, int n, const
 static const struct fabric_kind *check_kind(const char *name, struct diag *diag,
                                             struct diag_place place)
 {
-    const char *names[16];
+    const char *names[32];
     must(n_fabric_kinds <= (int)(sizeof names / sizeof names[0]));
     for (int i = 0; i < n_fabric_kinds; i++) names[i] = fabric_kinds[i].name;
     if (!name) {
@@ -143,6 +171,7 @@ const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, st
                                        struct diag_place place)
 {
     static const char *const wirings[] = {"packed", "rail"};
+    static const char *const arrangements[] = {"palmtree", "consecutive"};
     const struct fabric_kind *kind = check_kind(spec->kind, diag, place);
     if (!kind) return NULL;
     if (fpclassify(spec->link_Bps) == FP_ZERO) spec->link_Bps = spec->port_Bps;
@@ -152,6 +181,7 @@ const struct fabric_kind *fabric_check(struct fabric_spec *spec, int n_ports, st
     ok &= check_word(&spec->routing, routing_names, n_routings, "routing", diag, place);
     ok &= check_word(&spec->wiring, wirings, 2, "wiring", diag, place);
     ok &= fabric_range("queue pairs", spec->qps, 0, MAX_QPS, diag, place);
+    ok &= check_word(&spec->arrangement, arrangements, 2, "arrangement", diag, place);
     if (!ok) return NULL;
     if (routing_find(spec->routing)->detours && !kind->group) {
         diag_error(diag, place, "routing \"%s\" goes round by other groups: a %s has none",
@@ -220,6 +250,7 @@ int fabric_mesh_link(int first, int n, int src, int dst)
 
 bool fabric_port_side(const struct topo *topo, int port)
 {
+    if (port >= topo->n_nodes * topo->node.nics_per_node) return false; /* a site's gateway */
     return topo_port_node(topo, port) < topo->n_nodes / 2;
 }
 

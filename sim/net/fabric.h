@@ -14,7 +14,9 @@ struct fabric {
     int radix; /* cables of the switch that has most */
     bool ecmp; /* routes by hash, else by destination */
     const struct routing *routing;
-    const void *own; /* the shape, private to the kind's file */
+    int n_planes; /* cards j and k of servers reach each other where j = k modulo it; 1: all do */
+    const int *port_up; /* [n_ports] of a fabric made of parts; NULL: as above */
+    const void *own;    /* the shape, private to the kind's file */
 };
 
 struct fabric_size {
@@ -23,6 +25,7 @@ struct fabric_size {
 
 struct fabric_kind {
     const char *name; /* as written in scenarios */
+    bool whole;       /* cannot be a part of another fabric */
     const char *summary;
 
     /* check — can this spec carry n_ports? Fills numbers left 0 with the smallest shape that
@@ -88,11 +91,12 @@ int fabric_add_switches(struct topo *topo, int n, int stage, struct arena *perm)
 /* links of a port's cable */
 static inline int fabric_port_up(const struct topo *topo, int port)
 {
-    return topo->fabric->first_link + 2 * port;
+    const struct fabric *fabric = topo->fabric;
+    return fabric->port_up ? fabric->port_up[port] : fabric->first_link + 2 * port;
 }
 static inline int fabric_port_down(const struct topo *topo, int port)
 {
-    return topo->fabric->first_link + 2 * port + 1;
+    return fabric_port_up(topo, port) + 1;
 }
 
 /* fabric_add_port — the cable of the next port. */
@@ -126,7 +130,8 @@ double fabric_group_cut_Bps(const struct topo *topo, int p, int a, struct arena 
  * FABRIC_MAX_DIMENSIONS sides of 1 to 65536). */
 bool grid_read_sides(const char *text, struct fabric_spec *spec);
 
-/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, cascade.c, grid.c */
+/* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, cascade.c, grid.c,
+ * dragonfly_plus.c, parts.c */
 #define FABRIC_KIND_FUNCTIONS(kind)                                                                \
     void kind##_check(struct fabric_spec *spec, int n_ports, struct diag *diag,                    \
                       struct diag_place place);                                                    \
@@ -138,6 +143,7 @@ bool grid_read_sides(const char *text, struct fabric_spec *spec);
 
 int dragonfly_group(const struct topo *topo, int at);
 int cascade_group(const struct topo *topo, int at);
+int flyplus_group(const struct topo *topo, int at);
 int grid_group(const struct topo *topo, int at);
 
 FABRIC_KIND_FUNCTIONS(star);
@@ -145,5 +151,8 @@ FABRIC_KIND_FUNCTIONS(clos);
 FABRIC_KIND_FUNCTIONS(dragonfly);
 FABRIC_KIND_FUNCTIONS(cascade);
 FABRIC_KIND_FUNCTIONS(grid);
+FABRIC_KIND_FUNCTIONS(flyplus);
+FABRIC_KIND_FUNCTIONS(planes);
+FABRIC_KIND_FUNCTIONS(sites);
 
 #endif

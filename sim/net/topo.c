@@ -133,6 +133,7 @@ static void build_fabric(struct topo *topo, const struct fabric_kind *kind, stru
     *topo->fabric = (struct fabric){.kind = kind,
                                     .first_vertex = topo->n_vertices,
                                     .first_link = topo->n_links,
+                                    .n_planes = 1,
                                     .routing = routing_find(topo->fabric_spec.routing)};
     topo->fabric->ecmp = topo->fabric->routing->hashed;
     topo->rail_nodes = find_rail_nodes(topo);
@@ -170,6 +171,7 @@ struct topo *topo_build(const struct node_spec *node, const struct fabric_spec *
         topo->n_ports = n_nodes * node->nics_per_node;
         topo->fabric_spec = *fabric;
         topo->fabric_spec.port_Bps = node->nic_Bps;
+        topo->fabric_spec.nics_per_node = node->nics_per_node;
         kind = fabric_check(&topo->fabric_spec, topo->n_ports, diag, place);
         if (!kind) return topo;
     }
@@ -227,15 +229,34 @@ struct passage {
     int out, in; /* NICs */
 };
 
+static bool works(const struct topo *topo, int node, int nic)
+{
+    int up = fabric_port_up(topo, topo_port(topo, node, nic));
+    return !topo->links[up].failed && !topo->links[up + 1].failed;
+}
+
 /* The NIC, or when its cable has failed the next one of the node that still has one. */
 static int working_nic(const struct topo *topo, int node, int nic)
 {
     for (int k = 0; topo->n_failed > 0 && k < topo->node.nics_per_node; k++) {
         int other = (nic + k) % topo->node.nics_per_node;
-        int up = fabric_port_up(topo, topo_port(topo, node, other));
-        if (!topo->links[up].failed && !topo->links[up + 1].failed) return other;
+        if (works(topo, node, other)) return other;
     }
     return nic;
+}
+
+/* Where the two cards are in planes that do not meet, data changes planes inside the source, over the
+ * scale-up links to the GPU of its card that can (NCCL's PXN): the one of the destination's number, or
+ * any that works on both sides. */
+static void meet(const struct topo *topo, struct passage *passage)
+{
+    int n = topo->fabric->n_planes;
+    int n_nics = topo->node.nics_per_node;
+    for (int k = 0; passage->out % n != passage->in % n && k < n_nics; k++) {
+        int nic = (passage->in + k) % n_nics;
+        if (works(topo, passage->src_node, nic) && works(topo, passage->dst_node, nic))
+            passage->out = passage->in = nic;
+    }
 }
 
 static struct passage find_passage(const struct topo *topo, const struct route_ask *ask)
@@ -251,6 +272,7 @@ static struct passage find_passage(const struct topo *topo, const struct route_a
     int in = rail < 0 ? nearest_nic(topo, passage.to) : rail;
     passage.out = working_nic(topo, passage.src_node, out);
     passage.in = working_nic(topo, passage.dst_node, in);
+    meet(topo, &passage);
     return passage;
 }
 
@@ -485,7 +507,7 @@ static void count_parts(const struct topo *topo, struct topo_summary *summary)
     summary->n_switches = fabric->n_switches;
     summary->n_nics = topo->n_ports;
     for (int v = fabric->first_vertex; v < topo->n_vertices; v++) {
-        summary->n_stage_switches[topo->vertices[v].owner]++;
+        summary->n_stage_switches[topo->vertices[v].owner % N_STAGES]++;
     }
 }
 

@@ -28,12 +28,16 @@ enum tier { TIER_SCALEUP, TIER_PCIE, TIER_HOST, TIER_NIC, TIER_FABRIC, TIER_GLOB
 extern const char
     *const tier_names[N_TIERS]; /* "scale-up", "pcie", "host", "nic", "fabric", "global" */
 
+/* of a switch; a multi-site fabric's gateways are beside them */
+enum stage { STAGE_LEAF, STAGE_SPINE, STAGE_CORE, STAGE_GATEWAY, N_STAGES };
+
 struct vertex {
     enum vertex_kind kind;
     int32_t
         index; /* GPU: rank-independent GPU number; host, NIC: number in its node; switch: number in its stage */
     int32_t
-        owner; /* node number; for switches the stage: 0 leaf/router, 1 spine/aggregation, 2 core */
+        owner; /* node number; for switches the stage (routers are leaves), in part k of a fabric made
+                  of parts plus k times N_STAGES */
 };
 
 struct link {
@@ -76,7 +80,13 @@ struct fabric_spec {
     double oversubscription;                    /* leaf down/up capacity, >= 1 */
     double core_oversubscription;               /* pod down/up capacity, >= 1 (3 levels) */
     int ports_per_router, routers_per_group, global_per_router,
-        n_groups;  /* dragonfly p, a, h, g; 0 = balanced to fit */
+        n_groups;         /* dragonfly p, a, h, g; 0 = balanced to fit */
+    int spines_per_group; /* dragonfly-plus */
+    int links_per_pair;   /* of groups, at most; 0 = as many as there are ports for */
+    const char
+        *arrangement; /* dragonfly: "palmtree" or "consecutive", see there. NULL = "palmtree" */
+    const char *part; /* rail-only, multi-plane, multi-site: the kind of each. NULL = "fat-tree" */
+    int planes, sites, gateways;
     int n_chassis; /* cascade: rows of the grid that a group is; 0 = 6 of 16 routers */
     int n_dimensions, side[FABRIC_MAX_DIMENSIONS]; /* torus, mesh, hyperx; 0 = chosen to fit */
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
@@ -89,6 +99,7 @@ struct fabric_spec {
                             many as a leaf has ports, on one leaf. NULL = "packed" */
     uint64_t seed;   /* of the ECMP hash */
     double port_Bps; /* rate of the ports' cables; topo_build copies it from the node */
+    int nics_per_node; /* likewise */
 };
 
 enum { ROUTE_MAX = 256 };    /* links of the longest route, with room to spare */
@@ -202,8 +213,8 @@ int topo_find_vertex(const struct topo *topo, const char *name);
 /* what `topo` reports about a network */
 struct topo_summary {
     int n_gpus, n_nodes, n_nics; /* n_nics: wired to the fabric */
-    int n_switches;              /* of the fabric, n_stage_switches by stage (leaf, spine, core) */
-    int n_stage_switches[3];
+    int n_switches;              /* of the fabric, n_stage_switches by stage */
+    int n_stage_switches[N_STAGES];
     int radix;            /* cables of the switch that has most */
     int n_links[N_TIERS]; /* one direction each: a cable counts twice */
     double

@@ -10,7 +10,7 @@
 
 enum { KINDS_MAX = 64, NAME_SIZE = 128 };
 
-static const char *const stage_names[] = {"leaves or routers", "spines", "cores"};
+static const char *const stage_names[] = {"leaves or routers", "spines", "cores", "gateways"};
 
 /* links that are alike: same tier, rate and latency */
 struct link_kind {

@@ -216,6 +216,45 @@ static void impossible_dragonflies_are_refused_with_the_number(void **state)
     assert_refused(node, fabric, 72, *state, "global link latency in seconds is nan");
 }
 
+/* a = 2, h = 2, g = 5. Consecutive: group 0's links go to groups 1, 2 (router 0), 3, 4 (router 1), and group
+ * 4's to 0, 1, 2, 3. Palm tree: link j goes to group -(j + 1): 4, 3, 2, 1. */
+static void consecutive_links_go_to_groups_in_order(void **state)
+{
+    struct fabric_spec fabric = fabric_of("dragonfly");
+    fabric.ports_per_router = fabric.routers_per_group = fabric.global_per_router = 2;
+    fabric.n_groups = 5;
+    struct topo *palm = built(one_gpu_node(), fabric, 20, *state);
+    fabric.arrangement = "consecutive";
+    struct topo *topo = built(one_gpu_node(), fabric, 20, *state);
+    assert_true(topo_find_link(topo, "router 0.0 -> router 1.0") >= 0);
+    assert_true(topo_find_link(topo, "router 0.1 -> router 4.0") >= 0);
+    assert_true(topo_find_link(topo, "router 1.1 -> router 4.0") >= 0);
+    assert_true(topo_find_link(palm, "router 0.0 -> router 4.1") >= 0);
+    assert_int_equal(topo->n_links, palm->n_links);
+}
+
+/* 4 links for each of 6 other groups, on 8 routers with 6 ports each: 3 a router. */
+static void links_per_pair_leave_ports_empty_on_all_routers_alike(void **state)
+{
+    struct fabric_spec fabric = fabric_of("dragonfly");
+    fabric.ports_per_router = 2;
+    fabric.routers_per_group = 8;
+    fabric.global_per_router = 6;
+    fabric.n_groups = 7;
+    fabric.links_per_pair = 4;
+    struct topo *topo = built(one_gpu_node(), fabric, 112, *state);
+    int of_router[56] = {0}, n_global = 0;
+    for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+        if (topo->links[l].tier != TIER_GLOBAL) continue;
+        of_router[topo->links[l].src - topo->fabric->first_vertex]++;
+        n_global++;
+    }
+    assert_int_equal(n_global, 7 * 6 * 4);
+    for (int r = 0; r < 56; r++) assert_int_equal(of_router[r], 3);
+    fabric.links_per_pair = 9;
+    assert_refused(one_gpu_node(), fabric, 112, *state, "at most 6 groups");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +268,8 @@ int main(void)
         cmocka_unit_test(no_flow_is_larger_than_the_bisection),
         cmocka_unit_test(a_balanced_shape_is_chosen_that_fits),
         cmocka_unit_test(impossible_dragonflies_are_refused_with_the_number),
+        cmocka_unit_test(consecutive_links_go_to_groups_in_order),
+        cmocka_unit_test(links_per_pair_leave_ports_empty_on_all_routers_alike),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -16,6 +16,10 @@ static struct fabric_spec small_fabric(const struct fabric_kind *kind, int varia
     fabric.routing = variant & 4 ? "ecmp" : "static";
     fabric.wiring = variant & 1 ? "rail" : "packed";
     fabric.seed = 7;
+    fabric.planes = 1; /* one-card servers have no more */
+    if (variant & 2) fabric.sites = 2;
+    if (variant & 1) fabric.gateways = 3;
+    if (variant & 2) fabric.arrangement = "consecutive";
     return fabric;
 }
 
