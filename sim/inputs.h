@@ -3,6 +3,7 @@
 #define INPUTS_H
 
 #include "collectives/library.h"
+#include "collectives/tuner.h"
 #include "net/topo.h"
 #include "workload/strategy.h"
 
@@ -25,6 +26,12 @@ struct spread {
     const char *source;
 };
 
+/* what NCCL itself reckons with, where it is asked for */
+struct own_estimate {
+    const struct tuner *tuner; /* NULL: not asked for, or the library makes none */
+    struct tuner_cluster cluster;
+};
+
 struct inputs {
     const char *scenario; /* its name or file */
     struct model *model;
@@ -45,6 +52,7 @@ struct inputs {
     double
         hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct spread spread;
+    struct own_estimate own;
     struct job *job; /* built by the strategy */
 };
 

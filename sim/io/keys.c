@@ -115,6 +115,6 @@ const struct part key_parts[N_KEYS_PARTS] = {
 };
 /* clang-format on */
 
-const char *const top_other_keys[] = {"model",    "gpu",       "node",      "nic",      "fabric",
-                                      "library",  "framework", "strategy",  "measured", "run",
-                                      "degraded", "slow_gpus", "placement", "$comment", NULL};
+const char *const top_other_keys[] = {
+    "model",    "gpu", "node",     "nic",       "fabric",    "library", "framework", "strategy",
+    "measured", "run", "degraded", "slow_gpus", "placement", "tuner",   "$comment",  NULL};

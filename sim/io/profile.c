@@ -43,6 +43,7 @@ static const struct field gpu_fields[] = {
     REAL("kernel_floor", DIM_TIME, struct gpu_profile, gpu.kernel_floor_s, 0, 1, "1.3us", "shortest kernel"),
     REAL("issue", DIM_TIME, struct gpu_profile, gpu.issue_s, 0, 1, "5us", "host time to issue one kernel, when no framework says"),
     REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
+    REAL("capability", DIM_NUMBER, struct gpu_profile, capability, 0, 100, "0", "compute capability, for NCCL's own estimates; 0 = has none"),
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
     REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
     REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),
@@ -50,6 +51,7 @@ static const struct field gpu_fields[] = {
     REAL("tree_bandwidth", DIM_RATE, struct gpu_profile, tree_Bps, 0, LARGE, "0GB/s", "the same over more servers"),
 };
 
+static const char *const cpu_names[] = {"intel", "amd", NULL};
 static const char *const scaleup_names[] = {"none", "switch", "mesh", NULL};
 
 static const struct field node_fields[] = {
@@ -73,6 +75,7 @@ static const struct field node_fields[] = {
     BOOL("scaleup_sums", struct node_profile, scaleup_sums, "false", "the switch between GPUs can sum what they send"),
     BOOL("p2p", struct node_profile, spec.p2p, "true", "GPUs read each other over PCIe; otherwise data is staged through host memory"),
     TEXT("nic", struct node_profile, nic, "", "profile of the network card it usually has"),
+    CHOICE("cpu", struct node_profile, cpu, cpu_names, "intel", "of its processors, for NCCL's own estimates: intel stands for all others too"),
 };
 
 static const struct field nic_fields[] = {
@@ -112,6 +115,7 @@ static const struct field library_fields[] = {
     REAL("scaleup_wire", DIM_TIME, struct library_profile, scaleup_wire_s, 0, 1, "0us", "the wire's time of a hop over the links between GPUs that scaleup_latency holds already; a longer one adds the rest"),
     REAL("pcie_wire", DIM_TIME, struct library_profile, pcie_wire_s, 0, 1, "0us", "the same over PCIe"),
     REAL("net_wire", DIM_TIME, struct library_profile, net_wire_s, 0, 1, "0us", "the same between servers"),
+    TEXT("tuner", struct library_profile, tuner, "", "profile of what the library itself reckons, see `tuner`"),
     REAL("memory_traffic", DIM_NUMBER, struct library_profile, memory_traffic, 0, 100, "0", "bytes of GPU memory traffic per byte that a GPU sends; kernels share the memory's bandwidth with it"),
 };
 
@@ -218,13 +222,15 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields), false},
     [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields), false},
     [PROFILE_FABRIC] = {"fabric", "fabrics", "The network between servers: one of the fabrics, or that of a known system. Not needed on one server.", fabric_fields, N_OF(fabric_fields), true},
+    [PROFILE_TUNER] = {"tuner", "tuners", "What NCCL itself reckons of a collective, for `collective --as-tuner`; default: the library's.", tuner_fields, N_TUNER_FIELDS, false},
 };
 /* clang-format on */
 
 /* keys of a profile that field_load does not read */
-static const char *const profile_extra[] = {"kind",    "base",        "sources", "choices",
-                                            "changes", "calibration", NULL};
-enum { N_PROFILE_EXTRA = 6, MAX_ROWS = 64, MAX_KNOWN = 512 };
+static const char *const profile_extra[] = {"kind",       "base",          "sources",
+                                            "choices",    "changes",       "calibration",
+                                            "algorithms", "architectures", NULL};
+enum { N_PROFILE_EXTRA = 8, MAX_ROWS = 64, MAX_KNOWN = 512 };
 
 /* files open on the way to a base, innermost first: a file may not be met again */
 struct chain {
@@ -597,13 +603,29 @@ static void load_calibration(const struct profile_reader *reader, const struct p
                              struct profile_ref ref, void *out)
 {
     const struct json_node *node = json_get(ref.node, "calibration");
-    if (!node) return;
-    if (kind == &profile_kinds[PROFILE_GPU]) {
-        struct gpu_profile *profile = out;
-        profile->gpu.measured = calibration_read(ref.json, node, reader->perm, reader->diag);
-    } else {
-        diag_error(reader->diag, json_place(ref.json, node, reader->perm),
-                   "only a GPU is calibrated");
+    if (!node || kind != &profile_kinds[PROFILE_GPU]) return;
+    struct gpu_profile *profile = out;
+    profile->gpu.measured = calibration_read(ref.json, node, reader->perm, reader->diag);
+}
+
+/* keys beside the fields that only one kind of profile has */
+static const struct {
+    const char *key;
+    int kind;
+} own_keys[] = {
+    {"choices", PROFILE_LIBRARY},  {"changes", PROFILE_LIBRARY},     {"calibration", PROFILE_GPU},
+    {"algorithms", PROFILE_TUNER}, {"architectures", PROFILE_TUNER},
+};
+
+static void check_own_keys(const struct profile_reader *reader, const struct profile_kind *kind,
+                           struct profile_ref ref)
+{
+    for (int i = 0; i < N_OF(own_keys); i++) {
+        const struct json_node *node = json_get(ref.node, own_keys[i].key);
+        const struct profile_kind *owner = &profile_kinds[own_keys[i].kind];
+        if (!node || kind == owner) continue;
+        diag_error(reader->diag, json_place(ref.json, node, reader->perm), "only a %s has \"%s\"",
+                   owner->name, own_keys[i].key);
     }
 }
 
@@ -621,15 +643,14 @@ static void load_object(const struct profile_reader *reader, const struct profil
                    reader->log, reader->perm, reader->diag);
     }
     load_calibration(reader, kind, ref, out);
-    const struct json_node *choices = json_get(ref.node, "choices");
+    check_own_keys(reader, kind, ref);
     if (kind == &profile_kinds[PROFILE_LIBRARY]) {
         struct library_profile *profile = out;
         load_choices(reader, ref.json, ref.node, &profile->library);
         load_choice_changes(reader, ref.json, ref.node, &profile->library);
-    } else if (choices) {
-        diag_error(reader->diag, json_place(ref.json, choices, reader->perm),
-                   "only a library has choices");
     }
+    if (kind == &profile_kinds[PROFILE_TUNER])
+        tuner_read(ref.json, ref.node, out, reader->perm, reader->diag);
 }
 
 static bool met_before(const struct chain *chain, const struct stat *status)
@@ -798,6 +819,14 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
         diag_error(reader->diag, place_of(reader, ref), "library \"%s\" has no choices",
                    out->library.name);
     }
+}
+
+void profile_read_tuner(const struct profile_reader *reader, struct profile_ref ref,
+                        struct tuner_profile *out)
+{
+    *out = (struct tuner_profile){0};
+    load_ref(reader, &profile_kinds[PROFILE_TUNER], ref, NULL, out);
+    out->tuner.name = name_of(ref, out->tuner.name);
 }
 
 void profile_read_framework(const struct profile_reader *reader, struct profile_ref ref,

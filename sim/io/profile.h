@@ -14,12 +14,14 @@
 
 #include "base/field.h"
 #include "collectives/library.h"
+#include "io/tuner.h"
 #include "net/topo.h"
 #include "workload/kernel.h"
 
 struct gpu_profile {
     struct gpu gpu;
     const char *node;               /* the server it usually sits in; "" = none */
+    double capability;              /* NVIDIA's compute capability, 0 = none */
     double spread;                  /* relative standard deviation of predicted kernel times */
     double jitter;                  /* see inputs.h */
     double tree_pair_Bps, tree_Bps; /* through one card, see pair_frac of lib_net; 0: no limit */
@@ -30,6 +32,7 @@ struct node_profile {
     struct node_spec spec; /* without NIC rates: they come from the NIC */
     const char *scaleup;   /* as written; spec.scaleup is made from it */
     const char *nic;       /* the NIC it usually has; "" = none */
+    const char *cpu;       /* "intel" or "amd" */
     bool scaleup_sums;     /* the switch between GPUs reduces */
     double sum_efficiency;
     double scaleup_efficiency,
@@ -64,6 +67,7 @@ struct library_profile {
     double spread;            /* relative standard deviation of predicted collective times */
     double memory_traffic;    /* see inputs.h, hbm_per_comm_B */
     double scaleup_wire_s, pcie_wire_s, net_wire_s; /* of all choices, see library.h */
+    const char *tuner; /* profile of its own estimate; "" = it makes none */
 };
 
 /* profile_kind — one row per kind of profile; loader, schema, docs and tests read it. */
@@ -82,6 +86,7 @@ enum {
     PROFILE_LIBRARY,
     PROFILE_FRAMEWORK,
     PROFILE_FABRIC,
+    PROFILE_TUNER,
     N_PROFILE_KINDS
 };
 extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
@@ -132,6 +137,9 @@ void profile_read_framework(const struct profile_reader *reader, struct profile_
 /* A fabric's reference may be the name of a fabric's kind, too: that fabric with all its defaults. */
 void profile_read_fabric(const struct profile_reader *reader, struct profile_ref ref,
                          struct fabric_profile *out);
+
+void profile_read_tuner(const struct profile_reader *reader, struct profile_ref ref,
+                        struct tuner_profile *out);
 
 /* profile_path — a path written in `file`, relative to that file. */
 const char *profile_path(const char *file, const char *path, struct arena *perm);

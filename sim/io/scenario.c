@@ -439,6 +439,39 @@ static void drop_rows(struct library *library, const struct hardware *hardware)
     library->n_choices = n;
 }
 
+/* The cluster as NCCL sees it: line rates, of which it takes shares of its own. */
+static struct tuner_cluster seen_by_library(const struct loader *load,
+                                            const struct hardware *hardware)
+{
+    const struct node_spec *spec = &hardware->node.spec;
+    int n = load->top.n_gpus;
+    bool alone = n <= spec->gpus_per_node;
+    return (struct tuner_cluster){
+        .n_nodes = alone ? 1 : n / spec->gpus_per_node,
+        .ranks_per_node = alone ? n : spec->gpus_per_node,
+        .capability = hardware->gpu.capability,
+        .amd_cpu = strcmp(hardware->node.cpu, "amd") == 0,
+        .scaleup_Bps = spec->scaleup == SCALEUP_NONE ? 0 : spec->scaleup_Bps,
+        .nvswitch = hardware->node.scaleup_sums,
+        .pcie_Bps = spec->pcie_Bps,
+        .nics_per_node = spec->nics_per_node,
+        .nic_Bps = spec->nic_Bps,
+        .near_nics = spec->gpus_per_pcie_switch > 1 || spec->nics_per_node >= spec->gpus_per_node,
+    };
+}
+
+/* read_tuner — the scenario's, else that of the library; only where it is asked for. */
+static void read_tuner(const struct loader *load, const struct hardware *hardware,
+                       const char *of_library)
+{
+    bool given = json_get(load->root, "tuner") != NULL;
+    if (!given && !(load->options->tuner && of_library[0])) return;
+    struct profile_reader reader = reader_of(load);
+    struct tuner_profile *profile = arena_new(load->perm, struct tuner_profile, 1);
+    profile_read_tuner(&reader, ref_of(load, "tuner", of_library), profile);
+    load->in->own = (struct own_estimate){&profile->tuner, seen_by_library(load, hardware)};
+}
+
 static void read_library(const struct loader *load, const struct hardware *hardware)
 {
     const struct node_profile *node = &hardware->node;
@@ -450,6 +483,7 @@ static void read_library(const struct loader *load, const struct hardware *hardw
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;
     load->in->library = profile.library;
+    read_tuner(load, hardware, profile.tuner);
     load->in->spread.network = profile.spread;
     load->in->hbm_per_comm_B =
         load->top.contention >= 0 ? load->top.contention : profile.memory_traffic;

@@ -5,6 +5,7 @@
 #include "base/trap.h"
 #include "bound.h"
 #include "out/load.h"
+#include "out/tuner_page.h"
 #include "out/writer.h"
 #include "predict.h"
 
@@ -26,6 +27,7 @@ struct sweep {
 struct line {
     double size_B, time_s, algbw_Bps, busbw_Bps, bound_s;
     const char *algorithm, *protocol;
+    struct tuner_choice own; /* what the library itself reckons; only with --as-tuner */
 };
 
 /* 8, 8K, 8M, 8G, 8T (powers of 1024, as nccl-tests reads them) */
@@ -151,6 +153,7 @@ static struct line measure(const struct inputs *base, const struct options *opti
             bound_collective_s(base, kind, size_B, bound_help(coll ? coll->algo : NULL), scratch),
         .algorithm = coll && coll->algo ? coll->algo->name : NULL,
         .protocol = coll ? coll->protocol : NULL,
+        .own = tuner_page_choose(&base->own, kind, size_B, options->algorithm, options->protocol),
     };
 }
 
@@ -202,14 +205,38 @@ static void print_text(FILE *out, const struct inputs *base, const struct sweep 
     fprintf(out, "# Avg bus bandwidth    : %.6g \n", 1e-9 * sum_Bps / n);
 }
 
-static void print_csv(FILE *out, const struct line *lines, int n)
+static void print_own(FILE *out, const struct inputs *in, enum coll_kind kind,
+                      const struct line *lines, int n, struct arena scratch)
 {
-    fputs("size_B,time_s,algbw_Bps,busbw_Bps,algorithm,protocol,bound_s\n", out);
+    struct tuner_line *rows = arena_new(&scratch, struct tuner_line, n);
     for (int i = 0; i < n; i++)
-        fprintf(out, "%.9g,%.9g,%.9g,%.9g,%s,%s,%.9g\n", lines[i].size_B, lines[i].time_s,
-                lines[i].algbw_Bps, lines[i].busbw_Bps,
-                lines[i].algorithm ? lines[i].algorithm : "",
-                lines[i].protocol ? lines[i].protocol : "", lines[i].bound_s);
+        rows[i] = (struct tuner_line){lines[i].size_B, lines[i].time_s, lines[i].algorithm,
+                                      lines[i].protocol, lines[i].own};
+    tuner_page_print(out, in, kind, rows, n);
+}
+
+static void print_csv(FILE *out, const struct line *lines, int n, bool own)
+{
+    fprintf(out, "size_B,time_s,algbw_Bps,busbw_Bps,algorithm,protocol,bound_s%s\n",
+            own ? ",tuner_algorithm,tuner_protocol,tuner_time_s" : "");
+    for (int i = 0; i < n; i++) {
+        const struct line *line = &lines[i];
+        fprintf(out, "%.9g,%.9g,%.9g,%.9g,%s,%s,%.9g", line->size_B, line->time_s, line->algbw_Bps,
+                line->busbw_Bps, line->algorithm ? line->algorithm : "",
+                line->protocol ? line->protocol : "", line->bound_s);
+        bool known = isfinite(line->own.time_s);
+        if (own && known)
+            fprintf(out, ",%s,%s,%.9g", tuner_algo_names[line->own.algo],
+                    tuner_protocol_names[line->own.protocol], line->own.time_s);
+        fputs(own && !known ? ",,,\n" : "\n", out);
+    }
+}
+
+static void write_own(struct writer *writer, const struct tuner_choice *own)
+{
+    writer_text(writer, "tuner_algorithm", tuner_algo_names[own->algo]);
+    writer_text(writer, "tuner_protocol", tuner_protocol_names[own->protocol]);
+    writer_number(writer, "tuner_time_s", own->time_s);
 }
 
 static void print_json(FILE *out, const struct line *lines, int n)
@@ -225,6 +252,7 @@ static void print_json(FILE *out, const struct line *lines, int n)
         writer_text(&writer, "algorithm", lines[i].algorithm);
         writer_text(&writer, "protocol", lines[i].protocol);
         writer_number(&writer, "bound_s", lines[i].bound_s);
+        if (isfinite(lines[i].own.time_s)) write_own(&writer, &lines[i].own);
         writer_end(&writer);
     }
     writer_end(&writer);
@@ -246,6 +274,9 @@ int collective_command(const struct options *options, struct arena *perm)
     }
     wrong = check_forced(options, loaded.inputs, sweep.kind, perm);
     if (!wrong && loaded.inputs->n_gpus < 2) wrong = "a collective needs at least 2 GPUs";
+    if (!wrong && options->as_tuner && !loaded.inputs->own.tuner)
+        wrong = arena_text(perm, "library %s makes no estimate of its own (key \"tuner\")",
+                           loaded.inputs->library.name);
     if (wrong) {
         fprintf(stderr, "%s: %s\n", options->operands.items[0], wrong);
         return EXIT_INPUT;
@@ -256,7 +287,9 @@ int collective_command(const struct options *options, struct arena *perm)
     if (options->json)
         print_json(sink.out, lines, n);
     else if (options->csv)
-        print_csv(sink.out, lines, n);
+        print_csv(sink.out, lines, n, options->as_tuner);
+    else if (options->as_tuner)
+        print_own(sink.out, loaded.inputs, sweep.kind, lines, n, *perm);
     else
         print_text(sink.out, loaded.inputs, &sweep, lines, n);
     sink_close(&sink);

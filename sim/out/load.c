@@ -67,6 +67,7 @@ struct loaded load_scenario(const char *file, const struct text_list *extra,
         .n_sets = sets.n,
         .fidelity = options->fidelity,
         .profile_dir = load_profile_dir(perm),
+        .tuner = options->as_tuner,
     };
     struct loaded loaded = {0};
     loaded.inputs = scenario_load(file, &how, &loaded.log, perm, diag);

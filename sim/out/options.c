@@ -102,6 +102,8 @@ const struct option_row option_rows[] = {
      "force an algorithm (ring, tree, ...)"},
     {"--protocol", NULL, TEXT(protocol), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
      "force a protocol (Simple, LL, LL128, ...)"},
+    {"--as-tuner", NULL, FLAG(as_tuner), FOR(COMMAND_COLLECTIVE), NULL, NULL,
+     "what the library itself reckons, by algorithm and protocol, beside the prediction"},
     {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL, "the table; needed"},
     {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK), "FILE", NULL,
      "write its rows with predicted and error appended (CSV)"},

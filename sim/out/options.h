@@ -33,7 +33,7 @@ struct options {
     enum command command;
     struct text_list operands;
     struct text_list sets;
-    bool json, csv, explain, markdown, help, version;
+    bool json, csv, explain, markdown, help, version, as_tuner;
     const char *trace, *fidelity, *list, *dot;
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;

@@ -46,6 +46,8 @@ test_that "in a sendrecv of many each sends to the next" prints "shift" collecti
 test_that "an all-to-all of 128 servers fits in 2 GB" prints "all_to_all" collective $good --op all_to_all -b 1M -e 1M \
     --set /n_gpus=128 --set '/gpu="p100-pcie-16"' --set '/node="cray-xc50"' --set '/library="ideal"' \
     --set '/fabric={"kind":"fat-tree","hosts_per_leaf":8}'
+test_that "the library's own estimate stands beside the prediction" prints 25.214764 collective $good --as-tuner -b 128 -e 128 --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --set '/library="nccl-2.18"' --set '/tuner="nccl-tuner-2.22"'
+test_that "a library without an estimate says so" fails 1 "makes no estimate" collective $good --as-tuner --set '/library="gloo"'
 test_that "one GPU has nobody to talk to" fails 1 "2 GPUs" collective $good --set /n_gpus=1
 test_that "a missing file is an input error" fails 1 "no-such.json" collective no-such.json
 totals

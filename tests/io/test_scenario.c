@@ -131,7 +131,7 @@ static void sets_change_what_is_written(void **state)
 {
     const char *const sets[] = {"/n_gpus=64", "/fabric={\"kind\": \"switch\"}", "/nic=eth-10g",
                                 "/run/fidelity=message"};
-    const struct scenario_options options = {sets, 4, NULL, "scenarios", NULL};
+    const struct scenario_options options = {.sets = sets, .n_sets = 4, .profile_dir = "scenarios"};
     struct diag diag;
     struct inputs *in = load_text(WITH("\"run\": {\"fold\": true}"), &options, NULL, *state, &diag);
     if (!in) diag_print(&diag, stderr);
@@ -155,7 +155,8 @@ static void a_bad_set_is_reported(void **state)
         {"/n_gpus=many", "/n_gpus"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct scenario_options options = {&cases[i].set, 1, NULL, "scenarios", NULL};
+        const struct scenario_options options = {
+            .sets = &cases[i].set, .n_sets = 1, .profile_dir = "scenarios"};
         struct diag diag;
         assert_null(load_text("{" FIVE "}", &options, NULL, *state, &diag));
         assert_non_null(strstr(printed(&diag, *state), cases[i].message));
@@ -164,8 +165,8 @@ static void a_bad_set_is_reported(void **state)
 
 static void fidelity_may_be_forced(void **state)
 {
-    const struct scenario_options options = {NULL, 0, "estimate", "scenarios", NULL};
-    const struct scenario_options wrong = {NULL, 0, "estimat", "scenarios", NULL};
+    const struct scenario_options options = {.fidelity = "estimate", .profile_dir = "scenarios"};
+    const struct scenario_options wrong = {.fidelity = "estimat", .profile_dir = "scenarios"};
     struct diag diag;
     struct inputs *in = load_text("{" FIVE "}", &options, NULL, *state, &diag);
     assert_non_null(in);

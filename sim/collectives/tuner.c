@@ -1,0 +1,345 @@
+#include "collectives/tuner.h"
+
+#include <math.h>
+
+const char *const tuner_algo_names[N_TUNER_ALGOS + 1] = {
+    "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat", NULL};
+const char *const tuner_protocol_names[N_TUNER_PROTOCOLS + 1] = {"LL", "LL128", "Simple", NULL};
+
+/* constants of the formulas themselves, NVIDIA/nccl src/graph/tuning.cc */
+static const double HOPPER = 9.0, AMPERE = 8.0; /* compute capabilities that it tells apart */
+static const double COLLNET_RANK_S = 0.4e-6;    /* of a direct CollNet, per GPU of a node */
+static const double PAT_RANK_S = 2.8e-6, PAT_HOPS = 3.5; /* hops of a PAT overlap so much */
+static const double OLD_PLATEAU = 1.9;                   /* the ring's plateau before Ampere */
+static const double COLLNET_HOPPER_FRAC = 0.85;
+static const double PLATEAU_B = 64; /* per channel and rank */
+static const int SIMPLE_OVERHEADS = 3;
+
+/* a request, the generation and the graph: what all formulas share */
+struct ask {
+    const struct tuner *tuner;
+    const struct tuner_cluster *cluster;
+    const struct tuner_arch *arch;
+    struct tuner_graph graph;
+    enum coll_kind kind;
+    enum tuner_algo algo;
+    enum tuner_protocol protocol;
+    enum tuner_nodes nodes;
+    int n_ranks, n_steps;
+    double bus_Bps;
+};
+
+const struct tuner_arch *tuner_arch_of(const struct tuner *tuner, double capability)
+{
+    const struct tuner_arch *found = NULL;
+    for (int a = 0; a < tuner->n_archs; a++) {
+        if (capability >= tuner->archs[a].capability) found = &tuner->archs[a];
+    }
+    return found;
+}
+
+static double inner_Bps(const struct tuner_arch *arch, const struct tuner *tuner,
+                        const struct tuner_cluster *cluster)
+{
+    if (cluster->scaleup_Bps <= 0) return tuner->pcie_frac * cluster->pcie_Bps;
+    return cluster->scaleup_Bps / arch->nvlink_line_Bps * arch->nvlink_Bps;
+}
+
+/* Channels of this speed that the links of a GPU and the cards of a node carry. */
+static int channels_at(double speed_Bps, double inner_total_Bps, double nic_Bps, int n_nics)
+{
+    double inside = floor(inner_total_Bps / speed_Bps);
+    if (n_nics == 0) return (int)inside;
+    double through_cards = n_nics * floor(nic_Bps / speed_Bps);
+    return (int)fmin(inside, through_cards);
+}
+
+enum { MAX_CHANNELS = 64, FEW_CHANNELS = 16 };
+
+/* NCCL doubles what its search found, and once more where few wide channels leave a Hopper. */
+static struct tuner_graph doubled(struct tuner_graph graph)
+{
+    int n = graph.n_channels * 2 <= MAX_CHANNELS ? graph.n_channels * 2 : MAX_CHANNELS;
+    double part = (double)graph.n_channels / n;
+    return (struct tuner_graph){n, graph.inner_Bps * part, graph.outer_Bps * part};
+}
+
+struct tuner_graph tuner_graph_of(const struct tuner_arch *arch, const struct tuner *tuner,
+                                  const struct tuner_cluster *cluster)
+{
+    bool leaves = cluster->n_nodes > 1;
+    const double *speeds_Bps = leaves ? arch->outer_Bps : arch->inner_Bps;
+    int n_speeds = leaves ? arch->n_outer : arch->n_inner;
+    double total_Bps = inner_Bps(arch, tuner, cluster);
+    /* one GPU a node: nothing moves inside it */
+    if (leaves && cluster->ranks_per_node == 1) total_Bps = INFINITY;
+    double nic_Bps = tuner->nic_frac * cluster->nic_Bps;
+    struct tuner_graph best = {0};
+    for (int s = 0; s < n_speeds; s++) {
+        int n = channels_at(speeds_Bps[s], total_Bps, nic_Bps, leaves ? cluster->nics_per_node : 0);
+        if (n > MAX_CHANNELS) n = MAX_CHANNELS;
+        if (n * speeds_Bps[s] > best.n_channels * best.inner_Bps)
+            best = (struct tuner_graph){n, speeds_Bps[s], speeds_Bps[s]};
+    }
+    bool twice = leaves && cluster->capability >= HOPPER && best.n_channels < FEW_CHANNELS;
+    struct tuner_graph graph = best.n_channels > 0 ? doubled(best) : best;
+    return twice && graph.n_channels > 0 && graph.n_channels < FEW_CHANNELS ? doubled(graph)
+                                                                            : graph;
+}
+
+static int steps_of(enum coll_kind kind, int n)
+{
+    if (kind == COLL_ALLREDUCE) return 2 * (n - 1);
+    if (kind == COLL_REDUCE_SCATTER || kind == COLL_ALLGATHER) return n - 1;
+    return n;
+}
+
+static bool is_block(enum coll_kind kind)
+{
+    return kind == COLL_REDUCE_SCATTER || kind == COLL_ALLGATHER;
+}
+
+static bool ring_does(enum coll_kind kind)
+{
+    return kind != COLL_ALLTOALL && kind != COLL_SENDRECV;
+}
+
+/* LL128 needs memory writes that stay in order all the way. */
+static bool keeps_order(const struct ask *ask)
+{
+    const struct tuner_cluster *cluster = ask->cluster;
+    return cluster->scaleup_Bps > 0 && (ask->nodes == TUNER_ONE || cluster->near_nics);
+}
+
+static bool offered(const struct ask *ask)
+{
+    const struct tuner_cluster *cluster = ask->cluster;
+    bool simple = ask->protocol == TUNER_SIMPLE;
+    bool all_reduce = ask->kind == COLL_ALLREDUCE;
+    if (!ask->tuner->algos[ask->algo].known) return false;
+    if (ask->protocol == TUNER_LL128 && !keeps_order(ask)) return false;
+    switch (ask->algo) {
+    case TUNER_TREE:
+        return all_reduce;
+    case TUNER_RING:
+        return ring_does(ask->kind);
+    case TUNER_COLLNET_DIRECT:
+        return simple && cluster->collnet && cluster->nvswitch &&
+               (all_reduce || is_block(ask->kind));
+    case TUNER_COLLNET_CHAIN:
+        return simple && cluster->collnet && all_reduce;
+    case TUNER_NVLS:
+        return simple && cluster->nvswitch && ask->arch->nvls_frac > 0 &&
+               (all_reduce || is_block(ask->kind)) && (ask->nodes == TUNER_ONE || cluster->collnet);
+    case TUNER_NVLS_TREE:
+        return simple && cluster->nvswitch && ask->arch->nvls_frac > 0 && all_reduce &&
+               ask->nodes != TUNER_ONE;
+    case TUNER_PAT:
+        return simple && is_block(ask->kind) && cluster->ranks_per_node == 1;
+    case N_TUNER_ALGOS:
+        break;
+    }
+    return false;
+}
+
+static double log2_floor(int n)
+{
+    return (double)ilogb((double)n);
+}
+
+static double inner_s(const struct ask *ask)
+{
+    const struct tuner_latency *latency = &ask->tuner->algos[ask->algo];
+    bool linked = ask->cluster->scaleup_Bps > 0;
+    return linked ? latency->nvlink_s[ask->protocol] : latency->pcie_s[ask->protocol];
+}
+
+/* Between nodes; a card whose GPU is alone in its node is driven as in a tree. */
+static double outer_s(const struct ask *ask)
+{
+    enum tuner_algo algo = ask->cluster->ranks_per_node == 1 ? TUNER_TREE : ask->algo;
+    double flushes = ask->protocol == TUNER_SIMPLE ? 2 : 1;
+    return ask->tuner->algos[algo].net_s[ask->protocol] + flushes * ask->cluster->nic_latency_s;
+}
+
+static double ring_latency_s(const struct ask *ask)
+{
+    double overhead_s = ask->tuner->net_overhead_s[ask->cluster->amd_cpu];
+    if (ask->nodes == TUNER_ONE) overhead_s = 0;
+    if (ask->protocol == TUNER_SIMPLE) overhead_s *= SIMPLE_OVERHEADS;
+    int n_outer = (ask->kind == COLL_ALLREDUCE ? 2 : 1) * (ask->cluster->n_nodes - 1);
+    return (ask->n_steps - n_outer) * fmax(inner_s(ask), overhead_s) + n_outer * outer_s(ask);
+}
+
+static double latency_s(const struct ask *ask)
+{
+    int ppn = ask->cluster->ranks_per_node;
+    double base_s = ask->tuner->algos[ask->algo].base_s[ask->protocol];
+    double rounds = log2_floor(ask->cluster->n_nodes);
+    switch (ask->algo) {
+    case TUNER_TREE:
+        return base_s + 2 * ((ppn - 1) * inner_s(ask) + rounds * outer_s(ask));
+    case TUNER_RING:
+        return base_s + ring_latency_s(ask);
+    case TUNER_COLLNET_DIRECT:
+        return base_s + 2 * (fmin(1, ppn - 1) * inner_s(ask) + (ppn - 1) * COLLNET_RANK_S) +
+               outer_s(ask);
+    case TUNER_COLLNET_CHAIN:
+        return base_s + 2 * (ppn - 1) * inner_s(ask) + outer_s(ask);
+    case TUNER_NVLS:
+        return base_s + inner_s(ask) + (rounds > 0 ? outer_s(ask) : 0);
+    case TUNER_NVLS_TREE:
+        return base_s + inner_s(ask) + 2 * rounds * outer_s(ask);
+    case TUNER_PAT:
+        return base_s + rounds * outer_s(ask) / PAT_HOPS + PAT_RANK_S * ask->n_ranks;
+    case N_TUNER_ALGOS:
+        break;
+    }
+    return INFINITY;
+}
+
+static double at_most(double value, double limit)
+{
+    return limit > 0 ? fmin(value, limit) : value;
+}
+
+static double ll_max_Bps(const struct ask *ask)
+{
+    return ask->nodes == TUNER_ONE ? ask->arch->ll_max_Bps
+                                   : ask->tuner->ll_max_Bps[ask->nodes][ask->cluster->amd_cpu];
+}
+
+static double ring_bus_Bps(const struct ask *ask)
+{
+    double n = ask->graph.n_channels;
+    if (ask->protocol == TUNER_LL)
+        return fmin(ll_max_Bps(ask), ask->tuner->ring_ll_frac * ask->bus_Bps);
+    if (ask->protocol == TUNER_LL128)
+        return at_most(ask->tuner->ring_ll128_frac * ask->bus_Bps,
+                       n * ask->arch->ring_ll128_Bps[ask->nodes]);
+    return ask->bus_Bps;
+}
+
+static double tree_bus_Bps(const struct ask *ask)
+{
+    const struct tuner *tuner = ask->tuner;
+    double n = ask->graph.n_channels;
+    double Bps = at_most(tuner->tree_frac * ask->bus_Bps, n * ask->arch->tree_Bps[ask->nodes]);
+    if (ask->protocol == TUNER_LL)
+        Bps = fmin(Bps, fmin(tuner->tree_ll_frac * ask->bus_Bps, ll_max_Bps(ask)));
+    if (ask->protocol == TUNER_LL128) {
+        double frac = ask->nodes == TUNER_ONE ? tuner->tree_ll128_one_frac : tuner->tree_ll128_frac;
+        Bps = fmin(Bps, at_most(frac * ask->bus_Bps, n * ask->arch->tree_ll128_Bps[ask->nodes]));
+    }
+    return tuner->tree_pattern_frac * Bps;
+}
+
+/* In the switch each GPU sends its data once, so an all-reduce counts twice. */
+static double nvls_bus_Bps(const struct ask *ask)
+{
+    int ppn = ask->cluster->ranks_per_node;
+    double n = ask->graph.n_channels;
+    bool tree = ask->algo == TUNER_NVLS_TREE;
+    double inside = ask->graph.inner_Bps * ask->arch->nvls_frac * (n - 1);
+    inside *= ask->kind == COLL_ALLREDUCE ? 2 : (double)(ppn - 1) / ppn;
+    if (ask->nodes == TUNER_ONE) return inside;
+    double outside = n * ask->graph.outer_Bps * (tree && ask->nodes == TUNER_TWO ? 2 : 1);
+    double Bps = fmin(inside, outside);
+    if (tree && ask->tuner->nvls_tree_frac > 0)
+        return fmin(inside, outside * ask->tuner->nvls_tree_frac * ask->cluster->n_nodes /
+                                (2.0 * (ask->cluster->n_nodes - 1)));
+    return tree ? at_most(Bps, n * ask->arch->nvls_tree_Bps[ask->nodes]) : Bps;
+}
+
+static double collnet_bus_Bps(const struct ask *ask)
+{
+    double ppn = ask->cluster->ranks_per_node;
+    if (ask->algo == TUNER_COLLNET_CHAIN) return ask->bus_Bps;
+    if (is_block(ask->kind)) return ppn * fmin(ask->graph.inner_Bps, 0.9 * ask->graph.outer_Bps);
+    double factor = ppn / ask->graph.n_channels;
+    double Bps = ask->bus_Bps / (factor - (factor - 1) / 2);
+    return ask->cluster->capability >= HOPPER ? COLLNET_HOPPER_FRAC * Bps : Bps;
+}
+
+/* From the bytes that cross each link to those of the buffer. */
+static double algorithm_Bps(const struct ask *ask)
+{
+    double per_step = (double)ask->n_ranks / ask->n_steps;
+    switch (ask->algo) {
+    case TUNER_TREE:
+        return tree_bus_Bps(ask) / 2;
+    case TUNER_RING:
+        return ring_bus_Bps(ask) * per_step;
+    case TUNER_NVLS:
+    case TUNER_NVLS_TREE:
+        return nvls_bus_Bps(ask) * per_step;
+    case TUNER_COLLNET_DIRECT:
+    case TUNER_COLLNET_CHAIN:
+        return collnet_bus_Bps(ask) / 2;
+    case TUNER_PAT:
+        return ask->tuner->pat_frac * ask->bus_Bps / 2;
+    case N_TUNER_ALGOS:
+        break;
+    }
+    return 0;
+}
+
+/* What NCCL corrects when it knows the size. */
+static double share_of(const struct ask *ask, double size_B)
+{
+    if (ask->algo != TUNER_TREE || ask->kind != COLL_ALLREDUCE || size_B < TUNER_FIRST_B) return 1;
+    int k = ilogb(size_B / TUNER_FIRST_B);
+    return k < ask->tuner->n_tree_shares[ask->protocol] ? ask->tuner->tree_shares[ask->protocol][k]
+                                                        : 1;
+}
+
+static double plateau_of(const struct ask *ask, double size_B)
+{
+    bool large = size_B >= PLATEAU_B * ask->graph.n_channels * ask->n_ranks;
+    if (ask->algo != TUNER_RING || ask->protocol != TUNER_SIMPLE || ask->nodes == TUNER_ONE ||
+        ask->kind != COLL_ALLREDUCE || !large)
+        return 1;
+    return ask->cluster->capability >= AMPERE ? ask->tuner->ring_plateau : OLD_PLATEAU;
+}
+
+double tuner_time_s(const struct tuner *tuner, const struct tuner_cluster *cluster,
+                    enum coll_kind kind, double size_B, enum tuner_algo algo,
+                    enum tuner_protocol protocol)
+{
+    struct ask ask = {
+        .tuner = tuner,
+        .cluster = cluster,
+        .arch = tuner_arch_of(tuner, cluster->capability),
+        .kind = kind,
+        .algo = algo,
+        .protocol = protocol,
+        .nodes = cluster->n_nodes == 1   ? TUNER_ONE
+                 : cluster->n_nodes == 2 ? TUNER_TWO
+                                         : TUNER_MORE,
+        .n_ranks = cluster->n_nodes * cluster->ranks_per_node,
+    };
+    if (!ask.arch || ask.n_ranks < 2 || !offered(&ask)) return INFINITY;
+    ask.graph = tuner_graph_of(ask.arch, tuner, cluster);
+    ask.n_steps = steps_of(kind, ask.n_ranks);
+    /* as wide as inside up to two nodes; the search makes both alike */
+    ask.bus_Bps = ask.graph.n_channels *
+                  (ask.nodes == TUNER_MORE ? ask.graph.outer_Bps : ask.graph.inner_Bps);
+    double Bps = algorithm_Bps(&ask) * share_of(&ask, size_B);
+    if (!(Bps > 0)) return INFINITY;
+    return latency_s(&ask) * plateau_of(&ask, size_B) + size_B / Bps;
+}
+
+struct tuner_choice tuner_choose(const struct tuner *tuner, const struct tuner_cluster *cluster,
+                                 enum coll_kind kind, double size_B)
+{
+    struct tuner_choice best = {TUNER_TREE, TUNER_LL, INFINITY};
+    for (int a = 0; a < N_TUNER_ALGOS; a++) {
+        for (int p = 0; p < N_TUNER_PROTOCOLS; p++) {
+            enum tuner_algo algo = (enum tuner_algo)a;
+            enum tuner_protocol protocol = (enum tuner_protocol)p;
+            double time_s = tuner_time_s(tuner, cluster, kind, size_B, algo, protocol);
+            if (time_s < best.time_s) best = (struct tuner_choice){algo, protocol, time_s};
+        }
+    }
+    return best;
+}
