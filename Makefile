@@ -41,7 +41,7 @@ FLAGS_release = -O2 -g
 FLAGS_debug   = -O0 -g3
 FLAGS_asan    = -O1 -g3 $(CHECKS)
 FLAGS_fuzz    = -w -O1 -g3 -fsanitize=fuzzer-no-link $(CHECKS)
-CPPFLAGS += -D_GNU_SOURCE -Isim -Itests -DDPSIM_SHARE='"$(PREFIX)/share/dpsim"'
+CPPFLAGS += -D_GNU_SOURCE -Isim -I. -Itests -DDPSIM_SHARE='"$(PREFIX)/share/dpsim"'
 CFLAGS   += -std=c11 -ffp-contract=off $(FLAGS_$(BUILD)) $(WARN)
 LDLIBS    = $(shell pkg-config --libs gsl libcjson) -lcsv -lm
 
@@ -53,7 +53,7 @@ need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 .PHONY: all test lint format fuzz golden bench plots demo docs validation headline deps install clean suites benches fuzzers run-suites
 all:
 	@$(call need,$(FOR_BUILD))
-	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(CALIB)
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim
 	@ln -sf $(OUT)/dpsim dpsim
 
 src_sim   = $(filter-out sim/main.c,$(wildcard sim/*.c))
@@ -67,6 +67,10 @@ $(OUT)/$(1).a: $(patsubst %.c,$(OUT)/%.o,$(call src_floor,$(1)))
 endef
 $(foreach f,$(FLOORS),$(eval $(call floor,$f)))
 every := $(below)
+# what dpsim-calib is made of, but for its main; it stands on the floors, not among them
+$(OUT)/calib.a: $(patsubst %.c,$(OUT)/%.o,$(filter-out calib/main.c,$(wildcard calib/*.c)))
+	@rm -f $@ && ar rcs $@ $^
+libs_calib := $(OUT)/calib.a $(every)
 
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -140,10 +144,25 @@ headline: all
 deps:
 	@$(call need,$(sort $(FOR_LINT) $(FOR_FUZZ) $(FOR_PLOTS)))
 
-# calibration on a GPU: only where a CUDA compiler is found; nothing else needs it
-CALIB = $(if $(wildcard calib/*.cu),$(if $(shell command -v nvcc),$(OUT)/dpsim-calib))
-$(OUT)/dpsim-calib: $(wildcard calib/*.cu calib/*.c) $(OUT)/base.a
-	nvcc -O2 -Isim -D_GNU_SOURCE -o $@ $^ -lcublas $(LDLIBS)
+# dpsim-calib's backend for NVIDIA GPUs: only where a CUDA compiler is found, and without sanitizers, which
+# CUDA's address space does not bear. NCCL and cuDNN are used where their headers are. CUDA_ARCHS=native
+# builds for the GPU that is there; the last of the list also goes in as PTX, for GPUs to come.
+NVCC ?= $(shell command -v nvcc)
+CUDA_ARCHS ?= 80 90 100
+ifneq ($(and $(NVCC),$(filter release debug,$(BUILD))),)
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+CUDA_OBJECTS = $(patsubst %.cu,$(OUT)/%.o,$(wildcard calib/*.cu))
+has = $(if $(wildcard $(CUDA_DIR)/include/$(1) /usr/include/$(1)),$(2))
+CUDA_USE := $(call has,nccl.h,-DCALIB_NCCL) $(call has,cudnn.h,-DCALIB_CUDNN)
+CUDA_CODE = $(if $(filter native,$(CUDA_ARCHS)),-arch=native,$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
+    $(foreach a,$(lastword $(CUDA_ARCHS)),-gencode arch=compute_$a,code=compute_$a))
+CUDA_WARN = -Wall,-Wextra,-Wcast-qual,-Wwrite-strings,-Wformat=2,-Wpointer-arith,-Werror
+CUDA_LIBS = -L$(CUDA_DIR)/lib64 -Wl,-rpath,$(CUDA_DIR)/lib64 -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
+    $(call has,cudnn.h,-lcudnn) -lcudart_static -lstdc++ -lrt -ldl -lpthread
+$(OUT)/calib/%.o: calib/%.cu Makefile
+	@mkdir -p $(@D)
+	$(call say,nvcc) $(NVCC) -std=c++20 -O2 $(CUDA_CODE) $(CUDA_USE) -D_GNU_SOURCE -Isim -I. -Xcompiler $(CUDA_WARN) -MMD -MP -c -o $@ $<
+endif
 
 install: all
 	install -Dm755 $(OUT)/dpsim $(DESTDIR)$(PREFIX)/bin/dpsim
