@@ -32,7 +32,7 @@ const int n_calibration_part_fields = N_OF(calibration_part_fields);
 /* clang-format on */
 
 static const char *const extra[] = {"files", "parts", NULL};
-static const char *const part_extra[] = {"constants", "covariance", "worst", NULL};
+static const char *const part_extra[] = {"series", "constants", "covariance", "worst", NULL};
 
 static void read_part(const struct json *json, const struct json_node *node,
                       struct measured_part *out, struct arena *perm, struct diag *diag)

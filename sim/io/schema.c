@@ -85,7 +85,8 @@ static void write_calibration(FILE *out)
           "\"additionalProperties\": false, \"properties\": {\n",
           out);
     field_schema(out, calibration_part_fields, n_calibration_part_fields);
-    fputs(",\n\"constants\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}},\n"
+    fputs(",\n\"series\": {\"type\": \"string\"},\n\"constants\": {\"type\": \"array\", \"items\": "
+          "{\"type\": \"object\"}},\n"
           "\"covariance\": {\"type\": \"array\", \"items\": {\"type\": \"array\"}},\n"
           "\"worst\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}}}}",
           out);

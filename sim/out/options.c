@@ -42,6 +42,19 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "cannot be "
                   "mapped\n"
                   "is counted with its reason. The error is predicted / measured - 1, of times.\n"},
+    [COMMAND_FIT] =
+        {.name = "fit",
+         .operands = "RAW...",
+         .min_operands = 1,
+         .max_operands = 1 << 20,
+         .summary = "raw measurements to a GPU profile: constants, their errors, left-out errors",
+         .about = "RAW is what dpsim-calib writes or `dpsim import` makes, or a table of products "
+                  "with the\n"
+                  "columns gpu, precision, m, n, k and tflops (then with --device). With --out the "
+                  "profile is\n"
+                  "written; a scenario reads it as \"gpu\": \"path/file.json\". Errors are of "
+                  "ln(predicted /\n"
+                  "measured); left out: of shapes that had no part in the fit.\n"},
     [COMMAND_TOPO] = {.name = "topo",
                       .operands = "SCENARIO",
                       .min_operands = 1,
@@ -78,7 +91,8 @@ const struct command_row command_rows[N_COMMANDS] = {
 #define REPEATED(member) offsetof(struct options, member), OPTION_REPEATED
 
 const struct option_row option_rows[] = {
-    {"--json", NULL, FLAG(json), FOR_LOADERS | FOR(COMMAND_CHECK), NULL, NULL, "print JSON"},
+    {"--json", NULL, FLAG(json), FOR_LOADERS | FOR(COMMAND_CHECK) | FOR(COMMAND_FIT), NULL, NULL,
+     "print JSON"},
     {"--csv", NULL, FLAG(csv), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "print CSV with a header row"},
     {"--set", NULL, REPEATED(sets), FOR_LOADERS, "/POINTER=VALUE", NULL,
@@ -105,8 +119,17 @@ const struct option_row option_rows[] = {
     {"--as-tuner", NULL, FLAG(as_tuner), FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "what the library itself reckons, by algorithm and protocol, beside the prediction"},
     {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL, "the table; needed"},
-    {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK), "FILE", NULL,
-     "write its rows with predicted and error appended (CSV)"},
+    {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK) | FOR(COMMAND_FIT), "FILE", NULL,
+     "check: write its rows with predicted and error appended (CSV); fit: write the profile "
+     "(JSON)"},
+    {"--name", NULL, TEXT(name), FOR(COMMAND_FIT), "NAME", NULL,
+     "name of the profile (default: the device that was measured)"},
+    {"--base", NULL, TEXT(base), FOR(COMMAND_FIT), "PROFILE", NULL,
+     "a shipped GPU or a file: what is not measured, and nominal peaks, stay as there"},
+    {"--device", NULL, TEXT(device), FOR(COMMAND_FIT), "NAME", NULL,
+     "of a table of products: rows with this in the column gpu"},
+    {"--folds", NULL, TEXT(folds), FOR(COMMAND_FIT), "N", NULL,
+     "parts of the shapes for left-out errors (default 10; 2 = halves)"},
     {"--report", NULL, TEXT(report), FOR(COMMAND_CHECK), "FILE", NULL,
      "write all scores as Markdown"},
     {"--plot", NULL, TEXT(plot), FOR(COMMAND_CHECK), "FILE", NULL,
@@ -243,7 +266,9 @@ static const char *check_counts(const struct options *options, struct arena *per
                    : arena_text(perm, "'dpsim %s' takes one: %s; found '%s' besides", row->name,
                                 row->operands, options->operands.items[row->max_operands]);
     if (n < row->min_operands || (options->command == COMMAND_RUN && n == 0 && !options->list))
-        return arena_text(perm, "'dpsim %s' needs a scenario file: dpsim %s %s", row->name,
+        return arena_text(perm, "'dpsim %s' needs a %s: dpsim %s %s", row->name,
+                          options->command == COMMAND_FIT ? "file of measurements"
+                                                          : "scenario file",
                           row->name, row->operands);
     if (options->json && options->csv) return "--json and --csv exclude each other";
     if (options->trace && (n > 1 || options->list)) return "--trace takes one scenario";

@@ -13,6 +13,7 @@ enum command {
     COMMAND_RUN,
     COMMAND_COLLECTIVE,
     COMMAND_CHECK,
+    COMMAND_FIT,
     COMMAND_TOPO,
     COMMAND_SCHEMA,
     COMMAND_MODELS,
@@ -38,6 +39,7 @@ struct options {
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;
     const char *fit_on, *free, *write, *tries, *plot;
+    const char *name, *base, *device, *folds;
 };
 
 struct command_row {

@@ -321,6 +321,54 @@ struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
     return work_time(gpu, &work, DTYPE_FP32);
 }
 
+struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_shape *shape,
+                                  enum dtype dtype)
+{
+    struct product product = {.kind = LAYER_LINEAR,
+                              .m = shape->m,
+                              .n = shape->n,
+                              .k = shape->k,
+                              .count = shape->count,
+                              .n_kernels = 1.0,
+                              .read_elements = shape->count * (shape->m + shape->n) * shape->k,
+                              .written_elements = shape->count * shape->m * shape->n,
+                              .window = 1.0,
+                              .by_tiles = true};
+    return product_time(gpu, &product, dtype);
+}
+
+/* Scores and their softmax are written and read once each between the products. */
+struct kernel_time kernel_attention(const struct gpu *gpu, const struct kernel_shape *shape,
+                                    enum dtype dtype, bool fused)
+{
+    if (fused) {
+        struct product product = {
+            .kind = LAYER_ATTENTION,
+            .m = shape->m,
+            .n = shape->n,
+            .k = shape->k,
+            .count = 2.0 * shape->count, /* scores, and their product with the values */
+            .n_kernels = 1.0,
+            .read_elements = shape->count * (shape->m + 2.0 * shape->n) * shape->k,
+            .written_elements = shape->count * shape->m * shape->k,
+            .window = 1.0,
+            .by_tiles = true,
+            .fused = true};
+        return product_time(gpu, &product, dtype);
+    }
+    struct kernel_shape values = {shape->m, shape->k, shape->n, shape->count};
+    double scores_B = 2.0 * shape->count * shape->m * shape->n * dtype_B(dtype);
+    return together(together(kernel_product(gpu, shape, dtype), kernel_stream(gpu, scores_B)),
+                    kernel_product(gpu, &values, dtype));
+}
+
+struct kernel_time kernel_stream(const struct gpu *gpu, double size_B)
+{
+    struct work work = {
+        .kind = LAYER_ELEMENTWISE, .bytes = size_B, .n_kernels = 1.0, .fused = true};
+    return work_time(gpu, &work, DTYPE_FP32);
+}
+
 struct kernel_time kernel_copy(const struct gpu *gpu, double size_B, int n_kernels)
 {
     struct work work = {

@@ -123,6 +123,20 @@ struct kernel_time kernel_backward(const struct gpu *gpu, const struct model *mo
 struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
                                     double bytes_per_parameter);
 
+/* What benchmarks measure: one kernel alone, in the same terms.
+ *
+ * kernel_product — count products (m x k) by (k x n). kernel_attention — m queries, n keys of k
+ * elements, count heads; fused or as product, softmax, product. kernel_stream — a kernel that reads
+ * and writes size_B in all. */
+struct kernel_shape {
+    double m, n, k, count;
+};
+struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_shape *shape,
+                                  enum dtype dtype);
+struct kernel_time kernel_attention(const struct gpu *gpu, const struct kernel_shape *shape,
+                                    enum dtype dtype, bool fused);
+struct kernel_time kernel_stream(const struct gpu *gpu, double size_B);
+
 /* kernel_copy — n_kernels that copy size_B in all within the GPU's memory. */
 struct kernel_time kernel_copy(const struct gpu *gpu, double size_B, int n_kernels);
 

@@ -1,0 +1,122 @@
+/* dpsim fit: raw measurements to a GPU profile. */
+#include "out/commands.h"
+
+#include "base/sink.h"
+#include "io/profile.h"
+#include "out/fit_page.h"
+#include "out/fit_profile.h"
+#include "out/load.h"
+#include "study/products.h"
+
+enum { MOST_FOLDS = 100 };
+
+/* of a GPU without a base, until its own are fitted: as the loader's defaults */
+static const struct gpu unknown_gpu = {.name = "",
+                                       .source = "",
+                                       .matrix_frac = {0.75, 0.75, 0.75, 0.75, 0.75, 0.75, 0.75},
+                                       .tile_edge = 24.0,
+                                       .product_floor_s = 5e-6,
+                                       .hbm_frac = 0.88,
+                                       .hbm_half_B = 2e6,
+                                       .memory_B = 17179869184.0,
+                                       .kernel_floor_s = 1.3e-6,
+                                       .issue_s = 5e-6};
+
+static bool read_base(const struct options *options, struct gpu *gpu, struct arena *perm,
+                      struct diag *diag)
+{
+    static const char nothing[] = "{}";
+    *gpu = unknown_gpu;
+    if (!options->base) return true;
+    struct json *json = json_read_text("--base", nothing, sizeof nothing - 1, perm, diag);
+    struct profile_reader reader = {.dir = load_profile_dir(perm), .perm = perm, .diag = diag};
+    struct gpu_profile profile;
+    int before = diag->n_messages;
+    profile_read_gpu(&reader, (struct profile_ref){json, NULL, options->base}, &profile);
+    *gpu = profile.gpu;
+    return diag->n_messages == before;
+}
+
+static const struct raw **read_all(const struct options *options, struct arena *perm,
+                                   struct diag *diag)
+{
+    const struct raw **raws = arena_new(perm, const struct raw *, options->operands.n);
+    for (int i = 0; i < options->operands.n; i++) {
+        const char *file = options->operands.items[i];
+        raws[i] = options->device ? products_read(file, options->device, perm, diag)
+                                  : raw_read(file, perm, diag);
+    }
+    return raws;
+}
+
+/* memory of a device as its file's head says */
+static void read_memory(const struct raw *raw, struct gpu *gpu)
+{
+    const char *end = NULL;
+    double memory_B = 0.0;
+    if (unit_number(raw_value(raw, "memory_B"), &end, &memory_B) && memory_B >= 1.0)
+        gpu->memory_B = memory_B;
+}
+
+static void refuse_out_over_input(const struct options *options, struct diag *diag)
+{
+    for (int i = 0; options->out && i < options->operands.n; i++) {
+        if (!sink_would_replace(options->out, options->operands.items[i])) continue;
+        diag_error(diag, (struct diag_place){.file = options->operands.items[i]},
+                   "--out would replace these measurements (give it another name)");
+    }
+    if (options->out && options->base && sink_would_replace(options->out, options->base))
+        diag_error(diag, (struct diag_place){.file = options->base},
+                   "--out would replace the base (give it another name)");
+}
+
+static void write_profile(const struct options *options, const struct calibration *fit,
+                          struct arena *perm)
+{
+    struct fit_profile profile = {options->name ? options->name : "", options->base};
+    struct sink sink = sink_open(options->out, perm);
+    fit_profile_write(sink.out, &profile, fit, *perm);
+    sink_close(&sink);
+}
+
+static const struct calibration *fit_all(const struct options *options, int n_folds,
+                                         struct arena *perm, struct diag *diag)
+{
+    struct gpu gpu;
+    refuse_out_over_input(options, diag);
+    const struct raw **raws = read_all(options, perm, diag);
+    bool fine = read_base(options, &gpu, perm, diag);
+    if (!fine || !diag_ok(diag)) return NULL;
+    if (!options->base) read_memory(raws[0], &gpu);
+    struct calibrate_input input = {.raws = raws,
+                                    .n_raws = options->operands.n,
+                                    .base = &gpu,
+                                    .based = options->base != NULL,
+                                    .options = {.n_folds = n_folds}};
+    return calibrate(&input, perm, diag);
+}
+
+int fit_command(const struct options *options, struct arena *perm)
+{
+    const char *end = NULL;
+    double folds = 0.0;
+    if (options->folds &&
+        (!unit_number(options->folds, &end, &folds) || *end || folds < 2.0 || folds > MOST_FOLDS)) {
+        fprintf(stderr, "dpsim: --folds wants a number from 2 to %d\n", MOST_FOLDS);
+        return EXIT_USAGE;
+    }
+    struct diag diag = {.perm = perm};
+    const struct calibration *fit = fit_all(options, (int)folds, perm, &diag);
+    if (!fit || !diag_ok(&diag)) {
+        diag_print(&diag, stderr);
+        return EXIT_INPUT;
+    }
+    if (options->out) write_profile(options, fit, perm);
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json)
+        fit_json_print(sink.out, fit, *perm);
+    else
+        fit_page_print(sink.out, fit, *perm);
+    sink_close(&sink);
+    return EXIT_FINE;
+}

@@ -1,0 +1,685 @@
+#include "study/calibrate.h"
+
+#include "base/must.h"
+#include "base/stats.h"
+#include "study/lines.h"
+#include "study/solve.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Relative spread that a formula of few constants leaves even where the clock is perfect: steps of tiles
+ * and waves, choices of a library. Rows that were measured better do not count more than by this. */
+static const double MODEL_SD = 0.03;
+static const double HUBER =
+    1.5; /* standard deviations; 1.345 is 95 % efficient for normal errors */
+static const double Z_95 = 1.96;
+static const double WRONG = 1.0; /* of a row's check */
+static const double ROOM = 1.25; /* without a data sheet, of the best that was measured: a peak */
+enum { MAX_PARTS = 256, MAX_NOTES = 256 };
+
+/* --- rows as kernels -------------------------------------------------------------------------------- */
+
+static double size_bytes(const struct raw_row *row)
+{
+    const struct raw_benchmark *benchmark = raw_find(row->benchmark);
+    must(benchmark);
+    return row->size_B * (benchmark->moved > 0.0 ? benchmark->moved : 1.0);
+}
+
+static double size_products(const struct raw_row *row)
+{
+    double count = row->batch > 0 ? (double)row->batch : 1.0;
+    return 2.0 * (double)row->m * (double)row->n * (double)row->k * count;
+}
+
+static double size_attention(const struct raw_row *row)
+{
+    return 2.0 * size_products(row); /* scores, and their product with the values */
+}
+
+static double size_launches(const struct raw_row *row)
+{
+    return row->n > 0 ? (double)row->n : 1.0;
+}
+
+static struct kernel_shape shape_of(const struct raw_row *row)
+{
+    return (struct kernel_shape){(double)row->m, (double)row->n, (double)row->k,
+                                 row->batch > 0 ? (double)row->batch : 1.0};
+}
+
+static bool find_dtype(const char *name, enum dtype *dtype)
+{
+    for (int t = 0; t < N_DTYPES; t++) {
+        *dtype = (enum dtype)t;
+        if (strcmp(dtype_names[t], name) == 0) return true;
+    }
+    return false;
+}
+
+static enum dtype dtype_of(const struct raw_row *row)
+{
+    enum dtype dtype;
+    bool found = find_dtype(row->dtype, &dtype);
+    must(found);
+    return dtype;
+}
+
+static double predict_product(const struct solve *solve, const struct calibrate_row *row)
+{
+    struct kernel_shape shape = shape_of(row->row);
+    return kernel_product(&solve->gpu, &shape, dtype_of(row->row)).time_s;
+}
+
+static double predict_attention(const struct solve *solve, const struct calibrate_row *row)
+{
+    struct kernel_shape shape = shape_of(row->row);
+    bool fused = strcmp(row->row->benchmark, "attention_fused") == 0;
+    return kernel_attention(&solve->gpu, &shape, dtype_of(row->row), fused).time_s;
+}
+
+static double predict_stream(const struct solve *solve, const struct calibrate_row *row)
+{
+    return kernel_stream(&solve->gpu, row->size).time_s;
+}
+
+/* one row per benchmark that is used: the part it is in and how its size counts */
+struct use {
+    const char *benchmark;
+    enum measured_kind kind;
+    double (*size)(const struct raw_row *row);
+};
+static const struct use uses[] = {
+    {"gemm", MEASURED_PRODUCT, size_products},
+    {"attention", MEASURED_ATTENTION, size_attention},
+    {"attention_fused", MEASURED_ATTENTION, size_attention},
+    {"copy", MEASURED_MEMORY, size_bytes},
+    {"stream", MEASURED_MEMORY, size_bytes},
+    {"elementwise", MEASURED_MEMORY, size_bytes},
+    {"optimizer", MEASURED_MEMORY, size_bytes},
+    {"reduction", MEASURED_ROW, size_bytes},
+    {"softmax", MEASURED_ROW, size_bytes},
+    {"layer_norm", MEASURED_ROW, size_bytes},
+    {"launch_graph", MEASURED_LAUNCH, size_launches},
+    {"launch_stream", MEASURED_LAUNCH, size_launches},
+    {"host_to_device", MEASURED_HOST, size_bytes},
+    {"device_to_host", MEASURED_HOST, size_bytes},
+    {"device_to_device", MEASURED_HOST, size_bytes},
+};
+enum { N_USES = sizeof uses / sizeof uses[0] };
+
+/* links and collectives of any name are lines; NULL: nothing is made of this benchmark */
+static const struct use *use_of(const char *benchmark)
+{
+    static const struct use network = {"", MEASURED_NETWORK, size_bytes};
+    for (int u = 0; u < N_USES; u++) {
+        if (strcmp(uses[u].benchmark, benchmark) == 0) return &uses[u];
+    }
+    const struct raw_benchmark *known = raw_find(benchmark);
+    must(known);
+    return known->class == RAW_LINK || known->class == RAW_COLLECTIVE ? &network : NULL;
+}
+
+/* --- what is at hand -------------------------------------------------------------------------------- */
+
+struct calibrating {
+    struct calibration *out;
+    struct calibrate_row *rows; /* all that are used */
+    int n_rows;
+    int n_folds;
+    struct arena *perm;
+    struct diag *diag;
+};
+
+void calibrate_note(struct calibration *calibration, struct arena *perm, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    for (int i = 0; i < calibration->n_notes; i++) {
+        if (strcmp(calibration->notes[i], text) == 0) return;
+    }
+    if (calibration->n_notes < MAX_NOTES)
+        calibration->notes[calibration->n_notes++] = arena_text(perm, "%s", text);
+}
+
+/* is_usable — what cannot be used is noted, never silently passed over. */
+static bool is_usable(struct calibrating *at, const struct raw *raw, const struct raw_row *row)
+{
+    enum dtype dtype;
+    const struct use *use = use_of(row->benchmark);
+    if (!use) {
+        calibrate_note(at->out, at->perm, "%s: rows of %s say nothing about these constants",
+                       raw->file, row->benchmark);
+        return false;
+    }
+    if (row->check > WRONG) {
+        calibrate_note(at->out, at->perm,
+                       "%s:%d: left out: its result was wrong (check %.3g, wanted below %g)",
+                       raw->file, row->line, row->check, WRONG);
+        return false;
+    }
+    bool typed = use->kind == MEASURED_PRODUCT || use->kind == MEASURED_ATTENTION;
+    if (typed && !find_dtype(row->dtype, &dtype)) {
+        calibrate_note(at->out, at->perm, "%s: rows of %s in %s are left out: no such type here",
+                       raw->file, row->benchmark, row->dtype[0] ? row->dtype : "no type");
+        return false;
+    }
+    return true;
+}
+
+static double relative_sd(const struct raw_row *row)
+{
+    double measured =
+        row->high_s > 0.0 ? (row->high_s - row->low_s) / (2.0 * Z_95 * row->time_s) : 0.0;
+    return hypot(measured, MODEL_SD);
+}
+
+static void gather(struct calibrating *at)
+{
+    int n = 0;
+    for (int f = 0; f < at->out->n_raws; f++) n += at->out->raws[f]->n_rows;
+    at->rows = arena_new(at->perm, struct calibrate_row, n);
+    for (int f = 0; f < at->out->n_raws; f++) {
+        const struct raw *raw = at->out->raws[f];
+        for (int r = 0; r < raw->n_rows; r++) {
+            const struct raw_row *row = &raw->rows[r];
+            if (!is_usable(at, raw, row)) continue;
+            at->rows[at->n_rows++] =
+                (struct calibrate_row){.raw = raw,
+                                       .row = row,
+                                       .size = use_of(row->benchmark)->size(row),
+                                       .measured_s = row->time_s,
+                                       .sd = relative_sd(row)};
+        }
+    }
+}
+
+struct rows {
+    struct calibrate_row **items;
+    int n;
+};
+
+static struct rows rows_of(const struct calibrating *at, enum measured_kind kind)
+{
+    struct rows rows = {arena_new(at->perm, struct calibrate_row *, at->n_rows), 0};
+    for (int r = 0; r < at->n_rows; r++) {
+        if (use_of(at->rows[r].row->benchmark)->kind == kind) rows.items[rows.n++] = &at->rows[r];
+    }
+    return rows;
+}
+
+static struct rows rows_where(struct rows all, const char *benchmark, const char *dtype,
+                              struct arena *perm)
+{
+    struct rows rows = {arena_new(perm, struct calibrate_row *, all.n), 0};
+    for (int r = 0; r < all.n; r++) {
+        const struct raw_row *row = all.items[r]->row;
+        if (benchmark && strcmp(row->benchmark, benchmark) != 0) continue;
+        if (dtype && strcmp(row->dtype, dtype) != 0) continue;
+        rows.items[rows.n++] = all.items[r];
+    }
+    return rows;
+}
+
+/* --- groups ----------------------------------------------------------------------------------------- */
+
+static const char *octave_key(const struct calibrate_row *row, struct arena *perm)
+{
+    return arena_text(perm, "%04d", 100 + (int)floor(log2(fmax(row->size, 1.0))));
+}
+
+static int compare_sides(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* a product and those that its gradients take: the same three numbers in another order */
+static const char *shape_key(const struct calibrate_row *row, struct arena *perm)
+{
+    int64_t side[3] = {row->row->m, row->row->n, row->row->k};
+    qsort(side, 3, sizeof side[0], compare_sides);
+    return arena_text(perm, "%lld-%lld-%lld-%lld", (long long)side[0], (long long)side[1],
+                      (long long)side[2], (long long)row->row->batch);
+}
+
+/* --- errors ----------------------------------------------------------------------------------------- */
+
+struct calibrate_error calibrate_errors(struct calibrate_row *const *rows, int n, bool left_out,
+                                        struct arena scratch)
+{
+    struct calibrate_error error = {0};
+    if (n == 0) return error;
+    double *off = arena_new(&scratch, double, n);
+    double *size = arena_new(&scratch, double, n);
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        off[i] = log((left_out ? rows[i]->left_out_s : rows[i]->fitted_s) / rows[i]->measured_s);
+        size[i] = fabs(off[i]);
+        sum += off[i] * off[i];
+    }
+    error.rms = sqrt(sum / n);
+    error.median = stats_median(size, n, scratch);
+    error.p90 = stats_percentile(size, n, 90.0, scratch);
+    error.bias = stats_median(off, n, scratch);
+    return error;
+}
+
+static void fill_part(struct calibrate_part *part, struct arena *perm)
+{
+    struct measured_part *measured = &part->measured;
+    part->fitted = calibrate_errors(part->rows, part->n_rows, false, *perm);
+    part->left_out = calibrate_errors(part->rows, part->n_rows, true, *perm);
+    measured->n_rows = part->n_rows;
+    measured->left_out_sd = part->left_out.rms;
+    measured->left_out_median = part->left_out.median;
+    measured->left_out_p90 = part->left_out.p90;
+    measured->left_out_bias = part->left_out.bias;
+    measured->least = INFINITY;
+    for (int i = 0; i < part->n_rows; i++) {
+        measured->least = fmin(measured->least, part->rows[i]->size);
+        measured->most = fmax(measured->most, part->rows[i]->size);
+        for (int j = 0; j <= i; j++) {
+            if (part->rows[j]->group != part->rows[i]->group) continue;
+            measured->n_groups += j == i;
+            break;
+        }
+    }
+}
+
+static struct calibrate_part *add_part(struct calibrating *at, struct calibrate_part part)
+{
+    must(at->out->n_parts < MAX_PARTS);
+    struct calibrate_part *kept = &at->out->parts[at->out->n_parts++];
+    *kept = part;
+    fill_part(kept, at->perm);
+    return kept;
+}
+
+/* concerns — a solve's constant is one of a part's: all but the reaches of other types. */
+static bool concerns(const struct calibrate_constant *constant, const char *reach)
+{
+    return !reach || strncmp(constant->key, "reach_", 6) != 0 || strcmp(constant->key, reach) == 0;
+}
+
+/* take_solve — a part's share of what a solve found. */
+static void take_solve(struct calibrate_part *part, const struct solve *solve, const char *reach,
+                       struct arena *perm)
+{
+    int index[SOLVE_MAX_CONSTANTS];
+    int n = 0;
+    for (int c = 0; c < solve->n_constants; c++) {
+        if (concerns(&solve->constants[c].constant, reach)) index[n++] = c;
+    }
+    part->constants = arena_new(perm, struct calibrate_constant, n);
+    part->covariance = arena_new(perm, double, (int64_t)n *n);
+    part->n_constants = n;
+    for (int a = 0; a < n; a++) {
+        part->constants[a] = solve->constants[index[a]].constant;
+        for (int b = 0; b < n; b++)
+            part->covariance[a * n + b] =
+                solve->covariance[index[a] * solve->n_constants + index[b]];
+    }
+    part->chi2 = solve->chi2;
+    part->problem = solve->problem;
+    part->measured.fit_sd = solve->fit_sd;
+    part->in_profile = true;
+}
+
+/* --- kernels' constants ----------------------------------------------------------------------------- */
+
+#define CONSTANT(k, d, member, lo, hi)                                                             \
+    {                                                                                              \
+        .constant = {.key = k, .dim = d, .in_profile = true}, .lower = lo, .upper = hi,            \
+        .offset = offsetof(struct gpu, member)                                                     \
+    }
+
+/* bounds: what a formula could still mean */
+static const struct solve_constant memory_constants[] = {
+    CONSTANT("memory_reach", DIM_FRACTION, hbm_frac, 0.05, 1.0),
+    CONSTANT("memory_half", DIM_SIZE, hbm_half_B, 1.0, 1e9),
+};
+static const struct solve_constant product_constants[] = {
+    CONSTANT("tile_edge", DIM_NUMBER, tile_edge, 0.05, 512.0),
+    CONSTANT("product_floor", DIM_TIME, product_floor_s, 1e-8, 1e-2),
+};
+static const struct solve_constant attention_constants[] = {
+    CONSTANT("reach_attention", DIM_FRACTION, attention_frac, 0.01, 1.0),
+};
+static const struct solve_constant reach = CONSTANT("", DIM_FRACTION, matrix_frac, 0.01, 1.0);
+
+static void add_constant(struct solve *solve, struct solve_constant constant)
+{
+    double before;
+    memcpy(&before, (const char *)&solve->gpu + constant.offset, sizeof before);
+    constant.constant.before = before;
+    constant.constant.value = before;
+    solve_add(solve, constant);
+}
+
+static struct solve solve_of(const struct calibrating *at, struct rows rows,
+                             double (*predict)(const struct solve *, const struct calibrate_row *))
+{
+    return (struct solve){.rows = rows.items,
+                          .n_rows = rows.n,
+                          .gpu = at->out->gpu,
+                          .set = solve_gpu_set,
+                          .predict = predict,
+                          .n_folds = at->n_folds,
+                          .huber = HUBER};
+}
+
+/* judge — rows that nothing is fitted to: predicted as the GPU is by now. */
+static void judge(const struct calibrating *at, struct rows rows,
+                  double (*predict)(const struct solve *, const struct calibrate_row *))
+{
+    struct solve solve = solve_of(at, rows, predict);
+    for (int i = 0; i < rows.n; i++) {
+        rows.items[i]->fitted_s = predict(&solve, rows.items[i]);
+        rows.items[i]->left_out_s = rows.items[i]->fitted_s;
+    }
+}
+
+static bool fit(struct calibrating *at, struct solve *solve, const char *what)
+{
+    if (!solve_fit(solve, what, at->perm, at->diag)) return false;
+    at->out->gpu = solve->gpu;
+    return true;
+}
+
+static void stays(const struct calibrating *at, const char *benchmark, const char *keys)
+{
+    calibrate_note(at->out, at->perm, "no rows of %s: %s %s as %s", benchmark, keys,
+                   strchr(keys, ',') || strstr(keys, " and ") ? "stay" : "stays",
+                   at->out->based ? "in the base" : "they are by default");
+}
+
+static void fit_memory(struct calibrating *at)
+{
+    struct rows rows = rows_of(at, MEASURED_MEMORY);
+    if (rows.n == 0) {
+        stays(at, "copy, stream, elementwise or optimizer", "memory_reach and memory_half");
+        return;
+    }
+    solve_group(rows.items, rows.n, octave_key, at->perm);
+    struct solve solve = solve_of(at, rows, predict_stream);
+    for (int c = 0; c < 2; c++) add_constant(&solve, memory_constants[c]);
+    if (!fit(at, &solve, "copies and elementwise kernels")) return;
+    struct calibrate_part part = {.name = "memory", .rows = rows.items, .n_rows = rows.n};
+    part.measured = (struct measured_part){
+        .part = measured_part_names[MEASURED_MEMORY], .dtype = "", .unit = "B"};
+    take_solve(&part, &solve, NULL, at->perm);
+    add_part(at, part);
+}
+
+static void judge_rows(struct calibrating *at)
+{
+    struct rows rows = rows_of(at, MEASURED_ROW);
+    if (rows.n == 0) return;
+    solve_group(rows.items, rows.n, octave_key, at->perm);
+    judge(at, rows, predict_stream);
+    struct calibrate_part part = {
+        .name = "row-wise", .rows = rows.items, .n_rows = rows.n, .in_profile = true};
+    part.measured =
+        (struct measured_part){.part = measured_part_names[MEASURED_ROW], .dtype = "", .unit = "B"};
+    add_part(at, part);
+}
+
+static void add_reaches(struct calibrating *at, struct solve *solve, struct rows rows)
+{
+    for (int t = 0; t < N_DTYPES; t++) {
+        struct rows typed = rows_where(rows, NULL, dtype_names[t], at->perm);
+        if (typed.n == 0) continue;
+        struct solve_constant constant = reach;
+        constant.constant.key = arena_text(at->perm, "reach_%s", dtype_names[t]);
+        constant.offset += (size_t)t * sizeof(double);
+        add_constant(solve, constant);
+    }
+}
+
+static void add_typed_parts(struct calibrating *at, const struct solve *solve, struct rows rows,
+                            enum measured_kind kind)
+{
+    for (int t = 0; t < N_DTYPES; t++) {
+        struct rows typed = rows_where(rows, NULL, dtype_names[t], at->perm);
+        if (typed.n == 0) continue;
+        struct calibrate_part part = {
+            .name = arena_text(at->perm, "%s %s", measured_part_names[kind], dtype_names[t]),
+            .rows = typed.items,
+            .n_rows = typed.n,
+            .in_profile = true};
+        part.measured = (struct measured_part){
+            .part = measured_part_names[kind], .dtype = dtype_names[t], .unit = "FLOP"};
+        const char *key = arena_text(at->perm, "reach_%s", dtype_names[t]);
+        if (solve) take_solve(&part, solve, kind == MEASURED_PRODUCT ? key : NULL, at->perm);
+        add_part(at, part);
+    }
+}
+
+static bool has_peaks(struct calibrating *at, struct rows rows)
+{
+    bool fine = true;
+    for (int i = 0; i < rows.n; i++) {
+        const struct raw_row *row = rows.items[i]->row;
+        if (at->out->gpu.peak_flops[dtype_of(row)] > 0.0) continue;
+        diag_error(
+            at->diag, (struct diag_place){.file = rows.items[i]->raw->file, .line = row->line},
+            "the base has no peak_%s (wanted one for rows of %s)", row->dtype, row->benchmark);
+        fine = false;
+        break;
+    }
+    return fine;
+}
+
+static void fit_products(struct calibrating *at)
+{
+    struct rows rows = rows_of(at, MEASURED_PRODUCT);
+    if (rows.n == 0) {
+        stays(at, "gemm", "reach of all types, tile_edge and product_floor");
+        return;
+    }
+    if (!has_peaks(at, rows)) return;
+    solve_group(rows.items, rows.n, shape_key, at->perm);
+    struct solve solve = solve_of(at, rows, predict_product);
+    solve.gpu.sustained_frac = 0.0; /* a benchmark does not hold through a step */
+    add_reaches(at, &solve, rows);
+    for (int c = 0; c < 2; c++) {
+        struct solve_constant constant = product_constants[c];
+        /* below the floor of all kernels it changes nothing */
+        if (constant.constant.dim == DIM_TIME)
+            constant.lower = fmax(constant.lower, solve.gpu.kernel_floor_s);
+        add_constant(&solve, constant);
+    }
+    double sustained = at->out->gpu.sustained_frac;
+    bool fine = fit(at, &solve, "gemm");
+    at->out->gpu.sustained_frac = sustained;
+    if (fine) add_typed_parts(at, &solve, rows, MEASURED_PRODUCT);
+}
+
+static void fit_attention(struct calibrating *at)
+{
+    struct rows all = rows_of(at, MEASURED_ATTENTION);
+    struct rows fused = rows_where(all, "attention_fused", NULL, at->perm);
+    struct solve solve;
+    if (fused.n == 0) stays(at, "attention_fused", "reach_attention");
+    if (all.n == 0 || !has_peaks(at, all)) return;
+    solve_group(all.items, all.n, shape_key, at->perm);
+    judge(at, all, predict_attention);
+    if (fused.n > 0) {
+        solve = solve_of(at, fused, predict_attention);
+        add_constant(&solve, attention_constants[0]);
+        if (!fit(at, &solve, "attention_fused")) return;
+        add_typed_parts(at, &solve, fused, MEASURED_ATTENTION);
+        return;
+    }
+    add_typed_parts(at, NULL, all, MEASURED_ATTENTION);
+}
+
+/* --- lines ------------------------------------------------------------------------------------------ */
+
+static bool same_series(const struct raw_row *a, const struct raw_row *b)
+{
+    return strcmp(a->benchmark, b->benchmark) == 0 && a->n_ranks == b->n_ranks &&
+           a->ranks_per_node == b->ranks_per_node;
+}
+
+static struct rows take_series(struct rows *left, struct arena *perm)
+{
+    struct rows series = {arena_new(perm, struct calibrate_row *, left->n), 0};
+    const struct raw_row *first = left->items[0]->row;
+    int n_left = 0;
+    for (int i = 0; i < left->n; i++) {
+        if (same_series(first, left->items[i]->row)) {
+            series.items[series.n++] = left->items[i];
+        } else {
+            left->items[n_left++] = left->items[i];
+        }
+    }
+    left->n = n_left;
+    return series;
+}
+
+static void fit_lines(struct calibrating *at, enum measured_kind kind)
+{
+    struct rows left = rows_of(at, kind);
+    while (left.n > 0) {
+        struct rows series = take_series(&left, at->perm);
+        struct calibrate_part *part = lines_part(series.items, series.n, kind, at->perm, at->diag);
+        if (!part) continue;
+        part->measured.dtype = "";
+        part->measured.unit = kind == MEASURED_LAUNCH ? "kernels" : "B";
+        part->in_profile = true;
+        add_part(at, *part);
+    }
+}
+
+static bool has_sizes(struct rows rows)
+{
+    for (int i = 1; i < rows.n; i++) {
+        if (fabs(rows.items[i]->size - rows.items[0]->size) > 0.0) return true;
+    }
+    return false;
+}
+
+static struct calibrate_constant one_launch(struct rows rows, struct arena scratch)
+{
+    double *each = arena_new(&scratch, double, rows.n);
+    double *off = arena_new(&scratch, double, rows.n);
+    for (int i = 0; i < rows.n; i++) each[i] = rows.items[i]->measured_s / rows.items[i]->size;
+    double median = stats_median(each, rows.n, scratch);
+    for (int i = 0; i < rows.n; i++) off[i] = rows.items[i]->sd;
+    return (struct calibrate_constant){
+        .value = median, .relative_sd = stats_median(off, rows.n, scratch) / sqrt(rows.n)};
+}
+
+/* launch_of — what one more launch takes: the slope over numbers of launches where there are several
+ * numbers, the time of each otherwise. */
+static struct calibrate_constant launch_of(struct calibrating *at, struct rows rows)
+{
+    struct calibrate_constant launch = one_launch(rows, *at->perm);
+    if (!has_sizes(rows) || rows.n < 3) return launch;
+    struct calibrate_part *part =
+        lines_part(rows.items, rows.n, MEASURED_LAUNCH, at->perm, at->diag);
+    if (!part) return launch;
+    part->measured.dtype = "";
+    part->measured.unit = "kernels";
+    part->in_profile = true;
+    add_part(at, *part);
+    for (int c = 0; c < part->n_constants; c++) {
+        if (strncmp(part->constants[c].key, "beta", 4) == 0) launch = part->constants[c];
+    }
+    return launch;
+}
+
+static void set_launch(struct calibrating *at, const char *key, double *value,
+                       struct calibrate_constant launch)
+{
+    launch.key = key;
+    launch.dim = DIM_TIME;
+    launch.before = at->out->based ? *value : 0.0;
+    launch.in_profile = true;
+    at->out->launch[at->out->n_launch++] = launch;
+    *value = launch.value;
+}
+
+/* One kernel in a graph is the shortest that the GPU itself takes, in a stream the shortest that the
+ * host issues. Without graphs the stream's stands for both. */
+static void fit_launch(struct calibrating *at)
+{
+    struct rows rows = rows_of(at, MEASURED_LAUNCH);
+    struct rows graph = rows_where(rows, "launch_graph", NULL, at->perm);
+    struct rows stream = rows_where(rows, "launch_stream", NULL, at->perm);
+    if (rows.n == 0) {
+        stays(at, "launch_graph or launch_stream", "kernel_floor and issue");
+        return;
+    }
+    struct calibrate_constant issue = {0};
+    if (stream.n > 0) {
+        issue = launch_of(at, stream);
+        set_launch(at, "issue", &at->out->gpu.issue_s, issue);
+    }
+    set_launch(at, "kernel_floor", &at->out->gpu.kernel_floor_s,
+               graph.n > 0 ? launch_of(at, graph) : issue);
+}
+
+/* --- without a base --------------------------------------------------------------------------------- */
+
+/* peaks are what a data sheet says; without one, a little more than the best that was measured */
+static void peaks_from_rows(struct calibrating *at)
+{
+    struct gpu *gpu = &at->out->gpu;
+    for (int r = 0; r < at->n_rows; r++) {
+        const struct calibrate_row *row = &at->rows[r];
+        enum measured_kind kind = use_of(row->row->benchmark)->kind;
+        double rate = ROOM * row->size / row->measured_s;
+        if (kind == MEASURED_MEMORY) gpu->hbm_Bps = fmax(gpu->hbm_Bps, rate);
+        if (kind != MEASURED_PRODUCT) continue;
+        double *peak = &gpu->peak_flops[dtype_of(row->row)];
+        *peak = fmax(*peak, rate);
+    }
+    if (gpu->hbm_Bps <= 0.0) {
+        diag_error(at->diag, (struct diag_place){.file = at->out->raws[0]->file},
+                   "no rows of copy, stream or elementwise (wanted some, or --base PROFILE)");
+        gpu->hbm_Bps = 1.0;
+    }
+    gpu->vector_flops = fmax(gpu->peak_flops[DTYPE_FP32], 1.0);
+}
+
+struct calibration *calibrate(const struct calibrate_input *input, struct arena *perm,
+                              struct diag *diag)
+{
+    must(input->n_raws > 0);
+    struct calibration *out = arena_new(perm, struct calibration, 1);
+    *out = (struct calibration){.gpu = *input->base,
+                                .device = raw_value(input->raws[0], "device"),
+                                .date = raw_value(input->raws[0], "date"),
+                                .raws = input->raws,
+                                .n_raws = input->n_raws,
+                                .parts = arena_new(perm, struct calibrate_part, MAX_PARTS),
+                                .notes = arena_new(perm, const char *, MAX_NOTES),
+                                .based = input->based};
+    struct calibrating at = {
+        .out = out, .n_folds = input->options.n_folds, .perm = perm, .diag = diag};
+    int before = diag->n_messages;
+    gather(&at);
+    if (at.n_rows == 0) {
+        diag_error(diag, (struct diag_place){.file = input->raws[0]->file},
+                   "no row that could be fitted");
+        return NULL;
+    }
+    if (!input->based) peaks_from_rows(&at);
+    fit_launch(&at);
+    fit_memory(&at);
+    judge_rows(&at);
+    fit_products(&at);
+    fit_attention(&at);
+    fit_lines(&at, MEASURED_HOST);
+    fit_lines(&at, MEASURED_NETWORK);
+    return diag->n_messages == before ? out : NULL;
+}

@@ -1,0 +1,60 @@
+#!/bin/sh
+# dpsim fit: raw measurements to a profile that a scenario reads.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cli/lib.sh
+
+table=tests/published/gemm.csv
+head='benchmark,dtype,layout,m,n,k,batch,size_B,n_ranks,ranks_per_node,time_s,low_s,high_s,repeats,outliers,check,note'
+
+# made COPIES... — a raw file of copies at 1 TB/s from 2 us on, and what else is given
+raw() {
+    echo '# raw: 1'
+    echo '# device: made up'
+    echo '# date: 2026-01-31'
+    echo "$head"
+    awk 'BEGIN { for (s = 1024; s < 1e9; s *= 2) printf "copy,,,,,,,%d,1,,%.9g,,,,,,\n", s, 2e-6 + 2 * s / 1e12 }'
+    [ $# -eq 0 ] || printf '%s\n' "$@"
+}
+
+raw >"$work/raw.csv"
+test_that "a person gets a table of constants" prints "memory_reach" fit --base t4 "$work/raw.csv"
+test_that "a person gets left-out errors" prints "left out" fit --base t4 "$work/raw.csv"
+test_that "what was not measured is named" prints "no rows of gemm" fit --base t4 "$work/raw.csv"
+test_that "a program gets JSON" prints_json fit --base t4 --json "$work/raw.csv"
+test_that "two runs print the same" same_twice fit "$table" --device t4 --base t4
+test_that "a profile is written" run 0 fit --base t4 --name mine --out "$work/mine.json" "$work/raw.csv"
+test_that "it names the machine" grep -q '"device": "made up"' "$work/mine.json"
+test_that "it says where a number is from" grep -q '"memory_reach": "fitted to' "$work/mine.json"
+test_that "it is JSON" awk -f tests/cli/json.awk "$work/mine.json"
+
+sed "s|\"gpu\": *\"[^\"]*\"|\"gpu\": \"$work/mine.json\"|" scenarios/minimal.json >"$work/scenario.json"
+test_that "a scenario reads it" prints "x mine," run "$work/scenario.json"
+test_that "a profile needs no base" run 0 fit --out "$work/alone.json" "$work/raw.csv"
+test_that "a profile without a base has a bandwidth" grep -q '"memory_bandwidth"' "$work/alone.json"
+
+test_that "a table of products is read by device" prints "reach_fp16" fit "$table" --device t4 --base t4
+test_that "an unknown device of a table is an error" fails 1 'no rows of "t5"' fit "$table" --device t5 --base t4
+test_that "no file is a usage error" fails 64 "needs a file of measurements" fit
+test_that "a missing file is an error" fails 1 "nowhere.csv" fit "$work/nowhere.csv"
+test_that "an unknown base is an error" fails 1 'unknown gpu "t44"' fit --base t44 "$work/raw.csv"
+test_that "folds are a number" fails 64 "--folds wants a number" fit --folds many "$work/raw.csv"
+test_that "measurements are not written over" fails 1 "would replace" fit --out "$work/raw.csv" "$work/raw.csv"
+
+# refused LINE ROW WORDS — a raw file with this row at the end is refused with its line
+refused() {
+    raw "$2" >"$work/bad.csv"
+    fails 1 "bad.csv:$1" fit --base t4 "$work/bad.csv"
+}
+test_that "a time that is no number is refused with its line" refused 25 "copy,,,,,,,1024,1,,nan,,,,,,"
+test_that "a time beyond all bounds is refused" refused 25 "copy,,,,,,,1024,1,,1e308,,,,,,"
+test_that "a time of nothing is refused" refused 25 "copy,,,,,,,1024,1,,0,,,,,,"
+test_that "an unknown benchmark is refused" refused 25 "copie,,,,,,,1024,1,,1e-3,,,,,,"
+test_that "a size of 1e308 is refused" refused 25 "copy,,,,,,,1e308,1,,1e-3,,,,,,"
+test_that "a row that is cut off is refused" refused 25 "copy,,,,,,,1024"
+: >"$work/empty.csv"
+test_that "an empty file is refused" fails 1 "empty.csv" fit "$work/empty.csv"
+raw 'gemm,fp16,nn,64,64,64,1,,1,,1e-5,,,,,,' >"$work/few.csv"
+test_that "too few rows of a kind are refused" fails 1 "few.csv: 1 row of gemm" fit --base t4 "$work/few.csv"
+printf 'gpu,precision,m,n,k,tflops\nx,fp16,1,2,nan,3\n' >"$work/nan.csv"
+test_that "a table's NaN is refused with its line" fails 1 "nan.csv:2" fit --device x "$work/nan.csv"
+totals
