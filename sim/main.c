@@ -12,11 +12,11 @@
 static const size_t RESERVE_B = (size_t)64 << 30;
 
 static command_function *const functions[N_COMMANDS] = {
-    [COMMAND_RUN] = run_command,       [COMMAND_COLLECTIVE] = collective_command,
-    [COMMAND_CHECK] = check_command,   [COMMAND_FIT] = fit_command,
-    [COMMAND_TOPO] = topo_command,     [COMMAND_SCHEMA] = schema_command,
-    [COMMAND_MODELS] = models_command, [COMMAND_PROFILES] = profiles_command,
-    [COMMAND_HELP] = help_command,
+    [COMMAND_RUN] = run_command,           [COMMAND_COLLECTIVE] = collective_command,
+    [COMMAND_CHECK] = check_command,       [COMMAND_FIT] = fit_command,
+    [COMMAND_IMPORT] = import_command,     [COMMAND_TOPO] = topo_command,
+    [COMMAND_SCHEMA] = schema_command,     [COMMAND_MODELS] = models_command,
+    [COMMAND_PROFILES] = profiles_command, [COMMAND_HELP] = help_command,
 };
 
 static int print_version(struct arena *perm)

@@ -477,7 +477,8 @@ static void write_cell(FILE *out, const struct raw_row *row, int c, bool zero_co
         return;
     case CELL_REAL:
         memcpy(&value, at, sizeof value);
-        if (value > 0 || (zero_counts && value >= 0)) fprintf(out, "%.9g", value);
+        if (value > 0 || (zero_counts && value >= 0))
+            fprintf(out, c == COLUMN_SIZE ? "%.15g" : "%.9g", value);
         return;
     }
     must_not_reach("kind of cell");

@@ -88,7 +88,7 @@ const char *raw_value(const struct raw *raw, const char *key); /* of the head; "
 
 /* raw_write_head — the head's lines ("raw: 1" is written first by itself; line ends inside a value
  * become blanks) and the names of columns. raw_write_row: one row; what it holds is read back equal but
- * for numbers, which keep 9 digits. */
+ * for numbers, which keep 9 digits; sizes are whole. */
 void raw_write_head(FILE *out, const struct raw_head *heads, int n_heads);
 void raw_write_row(FILE *out, const struct raw_row *row);
 

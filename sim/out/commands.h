@@ -7,7 +7,7 @@
 
 typedef int command_function(const struct options *options, struct arena *perm);
 
-command_function run_command, collective_command, check_command, fit_command, topo_command,
-    schema_command, models_command, profiles_command, help_command;
+command_function run_command, collective_command, check_command, fit_command, import_command,
+    topo_command, schema_command, models_command, profiles_command, help_command;
 
 #endif

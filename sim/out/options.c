@@ -55,6 +55,19 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "written; a scenario reads it as \"gpu\": \"path/file.json\". Errors are of "
                   "ln(predicted /\n"
                   "measured); left out: of shapes that had no part in the fit.\n"},
+    [COMMAND_IMPORT] =
+        {.name = "import",
+         .operands = "FILE...",
+         .min_operands = 1,
+         .max_operands = 1 << 20,
+         .summary = "measurements of other tools to raw rows, a server's topology to its profile",
+         .about = "Reads output of nccl-tests (text and JSON), OSU micro-benchmarks and perftest, "
+                  "logs of\n"
+                  "Megatron-LM and DeepSpeed, CSV of step times, nvidia-smi topo -m and NCCL's "
+                  "topology file.\n"
+                  "The format is found from the text; which one was taken, and what was left out "
+                  "and why,\n"
+                  "goes to standard error.\n"},
     [COMMAND_TOPO] = {.name = "topo",
                       .operands = "SCENARIO",
                       .min_operands = 1,
@@ -110,7 +123,15 @@ const struct option_row option_rows[] = {
     {"--end", "-e", TEXT(end), FOR(COMMAND_COLLECTIVE), "SIZE", NULL, "last size (default 1GiB)"},
     {"--factor", "-f", TEXT(factor), FOR(COMMAND_COLLECTIVE), "NUMBER", NULL,
      "from one size to the next (default 2)"},
-    {"--op", NULL, TEXT(op), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
+    {"--as", NULL, TEXT(as), FOR(COMMAND_IMPORT), "FORMAT", NULL,
+     "the format, when it is not to be found from the text"},
+    {"--ranks", NULL, TEXT(ranks), FOR(COMMAND_IMPORT), "N", NULL,
+     "GPUs or processes that took part, where the file does not say"},
+    {"--ranks-per-node", NULL, TEXT(ranks_per_node), FOR(COMMAND_IMPORT), "N", NULL,
+     "of them on each server"},
+    {"--batch", NULL, TEXT(batch), FOR(COMMAND_IMPORT), "N", NULL,
+     "samples of one step of the whole job, where the file does not say"},
+    {"--op", NULL, TEXT(op), FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_IMPORT), "NAME", NULL,
      "all_reduce (default), reduce_scatter, all_gather, broadcast, reduce, all_to_all, sendrecv"},
     {"--algorithm", NULL, TEXT(algorithm), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
      "force an algorithm (ring, tree, ...)"},
@@ -119,13 +140,15 @@ const struct option_row option_rows[] = {
     {"--as-tuner", NULL, FLAG(as_tuner), FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "what the library itself reckons, by algorithm and protocol, beside the prediction"},
     {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL, "the table; needed"},
-    {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK) | FOR(COMMAND_FIT), "FILE", NULL,
+    {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK) | FOR(COMMAND_FIT) | FOR(COMMAND_IMPORT), "FILE",
+     NULL,
      "check: write its rows with predicted and error appended (CSV); fit: write the profile "
-     "(JSON)"},
+     "(JSON); import: the rows or profile"},
     {"--name", NULL, TEXT(name), FOR(COMMAND_FIT), "NAME", NULL,
      "name of the profile (default: the device that was measured)"},
-    {"--base", NULL, TEXT(base), FOR(COMMAND_FIT), "PROFILE", NULL,
-     "a shipped GPU or a file: what is not measured, and nominal peaks, stay as there"},
+    {"--base", NULL, TEXT(base), FOR(COMMAND_FIT) | FOR(COMMAND_IMPORT), "PROFILE", NULL,
+     "a shipped GPU (of import: server) or a file: what is not measured, and nominal peaks, stay "
+     "as there"},
     {"--device", NULL, TEXT(device), FOR(COMMAND_FIT), "NAME", NULL,
      "of a table of products: rows with this in the column gpu"},
     {"--folds", NULL, TEXT(folds), FOR(COMMAND_FIT), "N", NULL,

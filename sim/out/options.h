@@ -14,6 +14,7 @@ enum command {
     COMMAND_COLLECTIVE,
     COMMAND_CHECK,
     COMMAND_FIT,
+    COMMAND_IMPORT,
     COMMAND_TOPO,
     COMMAND_SCHEMA,
     COMMAND_MODELS,
@@ -40,6 +41,7 @@ struct options {
     const char *table, *out, *report;
     const char *fit_on, *free, *write, *tries, *plot;
     const char *name, *base, *device, *folds;
+    const char *as, *ranks, *ranks_per_node, *batch;
 };
 
 struct command_row {

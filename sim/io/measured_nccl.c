@@ -1,0 +1,432 @@
+/* nccl-tests' text. Three eras, told apart by the names in their heads alone:
+ *
+ *   2017            #  bytes  N  type  op           time algbw busbw res     time algbw busbw res
+ *   2.9             #  size  count  type  redop     time algbw busbw error   time ...
+ *   2.13 and later  #  size  count  type  redop root   time algbw busbw #wrong   time ...
+ *                   with -T a last column timestamp, with per-iteration times i_min .. i_cv% in each block
+ *
+ * One block of columns or two: out of place, then in place. Bytes, elements, us and GB/s.
+ * Source: github.com/NVIDIA/nccl-tests, src/common.cu and src/util.cu of these versions. */
+#include "io/measured_formats.h"
+
+#include "collectives/coll.h"
+#include "io/row.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum role {
+    ROLE_SIZE,
+    ROLE_COUNT,
+    ROLE_TYPE,
+    ROLE_OP,
+    ROLE_ROOT,
+    ROLE_TIME,
+    ROLE_ALGBW,
+    ROLE_BUSBW,
+    ROLE_WRONG,
+    ROLE_OTHER
+};
+enum { N_BLOCKS = 2, HOST_MAX = 64, N_HOSTS_MAX = 8192 };
+
+/* rounding of what is printed with two decimals, and of times with three digits */
+static const double BANDWIDTH_ROUND = 0.011, BANDWIDTH_SLACK = 0.03;
+
+/* what a section, one run of a program, has told so far */
+struct nccl {
+    enum role roles[READING_COLUMNS];
+    int n_columns;  /* 0: no head yet */
+    int n_trailing; /* columns after the blocks */
+    const char *collective;
+    int first_row; /* of the section */
+    int n_iterations, n_gpus_told, n_ranks, group;
+    const char **hosts;
+    int n_hosts;
+    bool too_many_hosts;
+    double largest_Bps, factor; /* bus over algorithm bandwidth, where that is most exact */
+    double bus_sum, average;
+    int n_bus;
+    bool sums, rooted;
+};
+
+/* --- names that several formats share ------------------------------------------------------------- */
+
+static const struct {
+    const char *part, *collective;
+} programs[] = {
+    {"all_reduce", "all_reduce"},
+    {"allreduce", "all_reduce"},
+    {"reduce_scatter", "reduce_scatter"},
+    {"reducescatter", "reduce_scatter"},
+    {"all_gather", "all_gather"},
+    {"allgather", "all_gather"},
+    {"alltoall", "all_to_all"},
+    {"all_to_all", "all_to_all"},
+    {"broadcast", "broadcast"},
+    {"sendrecv", "send_recv"},
+    {"reduce_perf", "reduce"},
+};
+
+const char *nccl_collective(const char *name)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        if (strstr(name, programs[i].part)) return programs[i].collective;
+    }
+    return NULL;
+}
+
+const char *nccl_type(const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } types[] = {{"float", "fp32"},  {"half", "fp16"},    {"bfloat16", "bf16"},
+                 {"double", "fp64"}, {"f8e4m3", "fp8"},   {"fp8_e4m3", "fp8"},
+                 {"f8e5m2", "fp8"},  {"fp8_e5m2", "fp8"}, {"int8", "int8"},
+                 {"uint8", "uint8"}, {"int32", "int32"},  {"uint32", "uint32"},
+                 {"int64", "int64"}, {"uint64", "uint64"}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (!strcmp(types[i].theirs, name)) return types[i].ours;
+    }
+    return "";
+}
+
+/* The other way round of busbw / algbw: 2 (n - 1) / n or (n - 1) / n, see row_bus_factor. */
+int nccl_ranks(const char *collective, double factor)
+{
+    bool both_ways = !strcmp(collective, "all_reduce");
+    double share = both_ways ? factor / 2 : factor;
+    if (!both_ways && strcmp(collective, "reduce_scatter") != 0 &&
+        strcmp(collective, "all_gather") != 0 && strcmp(collective, "all_to_all") != 0)
+        return 0;
+    if (!(share > 0.4 && share < 0.9)) return 0; /* more ranks than ten are lost in the rounding */
+    return (int)lround(1 / (1 - share));
+}
+
+/* --- the head -------------------------------------------------------------------------------------- */
+
+static enum role role_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum role role;
+    } names[] = {{"size", ROLE_SIZE},    {"bytes", ROLE_SIZE},  {"count", ROLE_COUNT},
+                 {"N", ROLE_COUNT},      {"type", ROLE_TYPE},   {"redop", ROLE_OP},
+                 {"op", ROLE_OP},        {"root", ROLE_ROOT},   {"time", ROLE_TIME},
+                 {"cputime", ROLE_TIME}, {"algbw", ROLE_ALGBW}, {"busbw", ROLE_BUSBW},
+                 {"#wrong", ROLE_WRONG}, {"error", ROLE_WRONG}, {"res", ROLE_WRONG}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!strcmp(names[i].name, name)) return names[i].role;
+    }
+    return ROLE_OTHER;
+}
+
+static bool is_head(const char *line)
+{
+    return line[0] == '#' && strstr(line, "time ") && strstr(line, "algbw") &&
+           strstr(line, "busbw") && (strstr(line, "size") || strstr(line, "bytes"));
+}
+
+static void read_head(struct nccl *nccl, char *line)
+{
+    char *words[READING_COLUMNS];
+    int n = reading_words(line + 1, words);
+    nccl->n_columns = n;
+    nccl->n_trailing = 0;
+    for (int c = 0; c < n; c++) {
+        nccl->roles[c] = role_of(words[c]);
+        nccl->n_trailing += !strcmp(words[c], "timestamp");
+    }
+}
+
+/* the line below: "(B) (elements) (us) (GB/s) (GB/s) (us) ..." */
+static void check_units(struct reading *reading, char *line)
+{
+    static const char *const known[] = {"(B)", "(elements)", "(us)", "(GB/s)", "(%)"};
+    char *words[READING_COLUMNS];
+    int n = reading_words(line + 1, words);
+    for (int i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < sizeof known / sizeof *known && strcmp(words[i], known[k]) != 0) k++;
+        if (k == sizeof known / sizeof *known && words[i][0] == '(')
+            reading_error(reading, "unit %.20s in the head (known: (B), (elements), (us), (GB/s))",
+                          words[i]);
+    }
+}
+
+/* --- what comments tell ----------------------------------------------------------------------------- */
+
+static int number_after(const char *line, const char *word)
+{
+    const char *at = strstr(line, word);
+    return at ? reading_count(at + strlen(word)) : 0;
+}
+
+static void note_host(struct reading *reading, struct nccl *nccl, const char *host)
+{
+    if (nccl->too_many_hosts) return;
+    for (int h = nccl->n_hosts - 1; h >= 0; h--) {
+        if (!strcmp(nccl->hosts[h], host)) return;
+    }
+    if (!nccl->hosts) nccl->hosts = arena_new(reading->perm, const char *, N_HOSTS_MAX);
+    nccl->too_many_hosts = nccl->n_hosts == N_HOSTS_MAX;
+    if (!nccl->too_many_hosts) nccl->hosts[nccl->n_hosts++] = arena_text(reading->perm, "%s", host);
+}
+
+/* "#  Rank  0 Group  0 Pid  12345 on   node-1 device  0 [0x07] NVIDIA H100 80GB HBM3"; ranks of other
+ * groups than the first belong to other communicators. */
+static bool read_rank(struct reading *reading, struct nccl *nccl, const char *line)
+{
+    const char *on = strstr(line, " on ");
+    const char *device = strstr(line, " device ");
+    const char *name = strstr(line, "Rank ");
+    if (!name || !on || !device) return false;
+    int rank = reading_count(name + 5);
+    int group = strstr(line, " Group ") ? reading_count(strstr(line, " Group ") + 7) : 0;
+    if (nccl->n_ranks == 0) nccl->group = group;
+    /* a rank that was told already is that of another process, which talks about itself */
+    if (group != nccl->group || rank < nccl->n_ranks) return true;
+    nccl->n_ranks = rank + 1;
+    on += strspn(on + 4, " ") + 4;
+    if (on < device) {
+        char host[HOST_MAX];
+        snprintf(host, sizeof host, "%.*s", (int)strcspn(on, " "), on);
+        note_host(reading, nccl, host);
+    }
+    const char *close = strchr(device, ']');
+    if (close && close[1] == ' ') reading_head(reading, "device", close + 2);
+    return true;
+}
+
+static void close_section(struct reading *reading, struct nccl *nccl);
+
+static void open_section(struct reading *reading, struct nccl *nccl)
+{
+    close_section(reading, nccl);
+    const char *collective = nccl->collective;
+    bool named = nccl->first_row == reading->n_rows; /* the name stood right before */
+    *nccl = (struct nccl){.first_row = reading->n_rows, .collective = named ? collective : NULL};
+}
+
+static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
+{
+    if (read_rank(reading, nccl, line)) return;
+    if (is_head(line)) {
+        read_head(nccl, line);
+    } else if (nccl->n_columns > 0 && strstr(line, "(B)")) {
+        check_units(reading, line);
+    } else if (strstr(line, "Collective test starting:")) {
+        open_section(reading, nccl);
+        nccl->collective = nccl_collective(line);
+    } else if (strstr(line, "nThread ")) {
+        open_section(reading, nccl);
+        nccl->n_iterations = number_after(line, " iters: ");
+        if (strstr(line, " warmup iters: "))
+            nccl->n_iterations = number_after(strstr(line, " warmup iters: ") + 15, " iters: ");
+        double told = (double)number_after(line, "nThread ") * number_after(line, "nGpus ");
+        nccl->n_gpus_told = told <= READING_COUNT ? (int)told : 0;
+    } else if (strstr(line, "Avg bus bandwidth")) {
+        char *words[READING_COLUMNS];
+        char *colon = strchr(line, ':');
+        if (colon && reading_words(colon + 1, words) > 0) reading_number(words[0], &nccl->average);
+    } else if (strstr(line, "nccl-tests version")) {
+        reading_head(reading, "tool", line + strspn(line, "# "));
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------------ */
+
+/* Texts that a version leaves empty make a row shorter than its head; a time at its end is two words. */
+static int shift_of(const struct nccl *nccl, int n_words)
+{
+    int lacking = nccl->n_columns - n_words - nccl->n_trailing;
+    int n_texts = 0;
+    for (int c = 0; c < nccl->n_columns; c++)
+        n_texts += nccl->roles[c] == ROLE_OP || nccl->roles[c] == ROLE_ROOT;
+    if (n_words == nccl->n_columns + nccl->n_trailing) return 0;
+    return nccl->n_trailing == 0 && lacking > 0 && lacking <= n_texts ? lacking : -1;
+}
+
+struct nccl_block {
+    double time_us, algbw, busbw, n_wrong;
+    bool good;
+};
+
+static bool numbers_agree(double size_B, const struct nccl_block *block)
+{
+    double algbw = 1e-3 * size_B / block->time_us; /* GB/s of B/us */
+    return fabs(algbw - block->algbw) <= BANDWIDTH_ROUND + BANDWIDTH_SLACK * block->algbw;
+}
+
+static void keep_block(struct reading *reading, struct nccl *nccl, struct raw_row *row,
+                       const struct nccl_block *block)
+{
+    nccl->bus_sum += block->busbw;
+    nccl->n_bus++;
+    if (!(row->size_B > 0)) {
+        reading_skip(reading, "rows of size 0");
+    } else if (block->n_wrong > 0) {
+        reading_skip(reading, "rows with wrong results");
+    } else if (block->time_us > 0 && !numbers_agree(row->size_B, block)) {
+        reading_skip(reading, "rows whose size, time and algbw disagree: wrong units?");
+    } else {
+        row->time_s = 1e-6 * block->time_us;
+        reading_row(reading, row);
+        if (block->algbw <= nccl->largest_Bps) return;
+        nccl->largest_Bps = block->algbw;
+        nccl->factor = block->busbw / block->algbw;
+    }
+}
+
+static void take_word(struct nccl *nccl, enum role role, const char *word, struct raw_row *row)
+{
+    if (role == ROLE_SIZE && !reading_number(word, &row->size_B)) row->size_B = -1;
+    if (role == ROLE_TYPE) row->dtype = nccl_type(word);
+    if (role == ROLE_OP) nccl->sums = strcmp(word, "none") != 0;
+    if (role == ROLE_ROOT) nccl->rooted = word[0] != '-';
+}
+
+static void take_number(struct nccl_block *block, enum role role, const char *word)
+{
+    double value = 0;
+    bool good = reading_number(word, &value);
+    if (role == ROLE_WRONG && !good) return; /* "N/A": nothing was checked */
+    if (!good) block->good = false;
+    if (role == ROLE_TIME) block->time_us = value;
+    if (role == ROLE_ALGBW) block->algbw = value;
+    if (role == ROLE_BUSBW) block->busbw = value;
+    if (role == ROLE_WRONG) block->n_wrong = value;
+}
+
+static void read_row(struct reading *reading, struct nccl *nccl, char *line)
+{
+    char *words[READING_COLUMNS];
+    int n_words = reading_words(line, words);
+    int shift = nccl->n_columns > 0 ? shift_of(nccl, n_words) : -1;
+    if (shift < 0) {
+        reading_skip(reading, nccl->n_columns > 0
+                                  ? "rows with fewer or more columns than their head"
+                                  : "rows before any head");
+        return;
+    }
+    struct raw_row row = {.benchmark = "",
+                          .dtype = "",
+                          .layout = "",
+                          .note = "",
+                          .check = -1,
+                          .repeats = nccl->n_iterations};
+    struct nccl_block blocks[N_BLOCKS + 1] = {{0}};
+    int n_blocks = 0;
+    int word = 0;
+    for (int c = 0; c < nccl->n_columns - nccl->n_trailing; c++) {
+        enum role role = nccl->roles[c];
+        if (shift > 0 && (role == ROLE_OP || role == ROLE_ROOT)) {
+            shift--;
+            continue;
+        }
+        if (role == ROLE_TIME && n_blocks <= N_BLOCKS) blocks[n_blocks++].good = true;
+        if (role >= ROLE_TIME && role <= ROLE_WRONG && n_blocks > 0)
+            take_number(&blocks[n_blocks - 1], role, words[word]);
+        else
+            take_word(nccl, role, words[word], &row);
+        word++;
+    }
+    for (int b = 0; b < n_blocks && b < N_BLOCKS; b++) {
+        row.note = b > 0 ? "in place" : "";
+        if (blocks[b].good && row.size_B >= 0)
+            keep_block(reading, nccl, &row, &blocks[b]);
+        else
+            reading_skip(reading, "rows with something that is no usable number");
+    }
+}
+
+/* --- sections --------------------------------------------------------------------------------------- */
+
+/* guess — the collective of a section that does not say: bus over algorithm bandwidth and the columns
+ * of operation and root tell most apart. */
+static const char *guess(const struct nccl *nccl)
+{
+    bool shared = nccl->factor < 0.99; /* (n - 1) / n */
+    bool twice = nccl->factor > 1.01;  /* 2 (n - 1) / n of three ranks and more */
+    if (nccl->largest_Bps <= 0) return NULL;
+    if (nccl->sums)
+        return twice          ? "all_reduce"
+               : shared       ? "reduce_scatter"
+               : nccl->rooted ? "reduce"
+                              : "all_reduce";
+    if (!shared) return nccl->rooted ? "broadcast" : "send_recv";
+    return NULL; /* all_gather and all_to_all look alike */
+}
+
+static void check_average(struct reading *reading, const struct nccl *nccl)
+{
+    if (nccl->n_bus == 0 || nccl->average <= 0) return;
+    double own = nccl->bus_sum / nccl->n_bus;
+    if (fabs(own - nccl->average) <= BANDWIDTH_ROUND + BANDWIDTH_SLACK * own) return;
+    reading->note =
+        arena_text(reading->perm,
+                   "line %d: the file's average bus bandwidth is %.4g GB/s, that of its "
+                   "rows %.4g: rows are missing or changed",
+                   reading->line, nccl->average, own);
+}
+
+static void close_section(struct reading *reading, struct nccl *nccl)
+{
+    if (reading->n_rows == nccl->first_row) return;
+    const char *collective = reading->options->collective;
+    if (!collective) collective = nccl->collective;
+    if (!collective) collective = nccl_collective(reading->file);
+    if (!collective) collective = guess(nccl);
+    if (!collective) {
+        reading_error(reading, "does not say which collective it measures (--op NAME does)");
+        return;
+    }
+    int n_ranks = nccl->n_ranks > 0 ? nccl->n_ranks : nccl->n_gpus_told;
+    int told = nccl_ranks(collective, nccl->factor);
+    if (nccl->n_ranks == 0 && told > 0) n_ranks = told;
+    if (reading->options->n_ranks > 0) n_ranks = reading->options->n_ranks;
+    int n_hosts = nccl->too_many_hosts ? 0 : nccl->n_hosts;
+    int per_node = n_hosts > 0 && n_ranks % n_hosts == 0 ? n_ranks / n_hosts : 0;
+    if (n_hosts == 0 && nccl->n_gpus_told == n_ranks) per_node = n_ranks; /* one process */
+    if (reading->options->ranks_per_node > 0) per_node = reading->options->ranks_per_node;
+    for (int r = nccl->first_row; r < reading->n_rows; r++) {
+        reading->rows[r].benchmark = collective;
+        reading->rows[r].n_ranks = n_ranks;
+        reading->rows[r].ranks_per_node = per_node;
+    }
+    check_average(reading, nccl);
+}
+
+bool nccl_text_claims(const char *line)
+{
+    if (is_head(line) || !strncmp(line, "# nThread ", 10)) return true;
+    if (!strncmp(line, "nThread ", 8) && strstr(line, " nGpus ")) return true;
+    if (strstr(line, "Collective test starting:") || strstr(line, "nccl-tests version"))
+        return true;
+    return strstr(line, "_perf ") && nccl_collective(line);
+}
+
+void nccl_text_line(struct reading *reading, char *line)
+{
+    struct nccl *nccl = reading->state;
+    while (*line == ' ' || *line == '\t') line++;
+    bool unmarked = !strncmp(line, "nThread ", 8) || !strncmp(line, "Avg bus", 7) ||
+                    !strncmp(line, "Out of bounds", 13); /* of 2017 */
+    if (line[0] == '#' || unmarked) {
+        read_comment(reading, nccl, line);
+    } else if (line[0] >= '0' && line[0] <= '9') {
+        read_row(reading, nccl, line);
+    } else if (strstr(line, "NCCL INFO") || strstr(line, "NCCL WARN")) {
+        reading_skip(reading, "lines of NCCL_DEBUG");
+    } else if (strstr(line, "_perf") && nccl_collective(line)) {
+        open_section(reading, nccl);
+        nccl->collective = nccl_collective(line);
+    } else if (line[0] != '\0' && line[0] != '\r') {
+        reading_skip(reading, "lines that are neither comment nor row");
+    }
+}
+
+void nccl_text_end(struct reading *reading)
+{
+    close_section(reading, reading->state);
+}

@@ -1,0 +1,424 @@
+#include "io/measured.h"
+
+#include "io/measured_formats.h"
+#include "test.h"
+
+#define FIXTURES "tests/io/fixtures/"
+
+static const struct measured *read_fixture(const char *name, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct measured *measured =
+        measured_read(arena_text(perm, FIXTURES "%s", name), NULL, NULL, perm, &diag);
+    if (!measured) diag_print(&diag, stderr);
+    assert_non_null(measured);
+    return measured;
+}
+
+static const struct measured *read_text(const char *text, const char *as, struct diag *diag,
+                                        struct arena *perm)
+{
+    *diag = (struct diag){.perm = perm};
+    return measured_read_text("text", text, strlen(text), as, perm, diag);
+}
+
+static int64_t n_skipped(const struct measured *measured, const char *what)
+{
+    for (int s = 0; s < measured->n_skips; s++) {
+        if (strstr(measured->skips[s].what, what)) return measured->skips[s].n;
+    }
+    return 0;
+}
+
+static void assert_row(const struct measured *measured, int r, const char *benchmark, double size_B,
+                       double time_s)
+{
+    assert_in_range(r, 0, measured->raw.n_rows - 1);
+    const struct raw_row *row = &measured->raw.rows[r];
+    assert_string_equal(row->benchmark, benchmark);
+    assert_close(row->size_B, size_B, 1e-12);
+    assert_close(row->time_s, time_s, 1e-8);
+}
+
+/* What stands in the fixtures; times in us there, so 11184.8 is 0.0111848 s. */
+static void columns_of_nccl_tests_are_found_by_name_in_every_era(void **state)
+{
+    static const struct {
+        const char *name, *benchmark, *dtype, *device;
+        int n_ranks, per_node, n_rows;
+        double size_B, time_s; /* of the last row */
+    } cases[] = {
+        {"nccl-2017.txt", "all_reduce", "fp32", "GeForce GTX TITAN X", 4, 4, 2, 33554432, 5010e-6},
+        {"nccl-2.9-broadcast.txt", "broadcast", "fp32", "Tesla V100-SXM2-32GB", 2, 2, 2, 8388608,
+         401e-6},
+        {"nccl-2.13.txt", "all_reduce", "fp32", "NVIDIA H100 80GB HBM3", 4, 2, 6, 1073741824,
+         11300e-6},
+        {"nccl-2026.txt", "all_to_all", "fp32", "NVIDIA GB200", 2, 2, 2, 1048576, 12.6e-6},
+        {"nccl.json", "all_gather", "bf16", "NVIDIA H100 80GB HBM3", 2, 1, 2, 2097152, 90e-6},
+        {"rccl.txt", "all_reduce", "fp32", "AMD Instinct MI300X", 8, 8, 2, 8388608, 94.94e-6},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct measured *measured = read_fixture(cases[i].name, *state);
+        assert_int_equal(measured->raw.n_rows, cases[i].n_rows);
+        assert_row(measured, cases[i].n_rows - 1, cases[i].benchmark, cases[i].size_B,
+                   cases[i].time_s);
+        const struct raw_row *row = &measured->raw.rows[cases[i].n_rows - 1];
+        assert_string_equal(row->dtype, cases[i].dtype);
+        assert_string_equal(row->note, "in place");
+        assert_int_equal(row->n_ranks, cases[i].n_ranks);
+        assert_int_equal(row->ranks_per_node, cases[i].per_node);
+        assert_int_equal(row->repeats, 20);
+        assert_string_equal(raw_value(&measured->raw, "device"), cases[i].device);
+    }
+}
+
+static void lines_of_debugging_and_empty_sizes_are_counted(void **state)
+{
+    const struct measured *measured = read_fixture("nccl-2.13.txt", *state);
+    assert_int_equal(n_skipped(measured, "NCCL_DEBUG"), 2);
+    assert_int_equal(n_skipped(measured, "size 0"), 2);
+    assert_null(measured->note);
+}
+
+/* 2 (n - 1) / n = 1.5 says n = 4, (n - 1) / n = 0.75 likewise; without a name or a count of ranks, that
+ * and the operation tell reduce_scatter from all_reduce. */
+static void a_table_alone_tells_its_collective_and_ranks(void **state)
+{
+    static const char head[] = "# size count type redop root time algbw busbw #wrong\n";
+    struct diag diag;
+    const struct measured *sum =
+        read_text(arena_text(*state, "%s 1000000 250000 float sum -1 100.0 10.00 15.00 0\n", head),
+                  NULL, &diag, *state);
+    assert_non_null(sum);
+    assert_row(sum, 0, "all_reduce", 1e6, 1e-4);
+    assert_int_equal(sum->raw.rows[0].n_ranks, 4);
+    const struct measured *part =
+        read_text(arena_text(*state, "%s 1000000 62500 float sum -1 100.0 10.00 7.50 0\n", head),
+                  NULL, &diag, *state);
+    assert_non_null(part);
+    assert_row(part, 0, "reduce_scatter", 1e6, 1e-4);
+    assert_int_equal(part->raw.rows[0].n_ranks, 4);
+    /* all_gather and all_to_all look alike */
+    assert_null(
+        read_text(arena_text(*state, "%s 1000000 62500 float none -1 100.0 10.00 7.50 0\n", head),
+                  NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "does not say which collective"));
+}
+
+static void rows_that_contradict_themselves_are_left_out(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("# all_reduce_perf \n"
+                  "# size count type redop root time algbw busbw #wrong\n"
+                  " 1000000 250000 float sum -1 100.0 10.00 15.00 0\n"
+                  " 1000000 250000 float sum -1 0.1 10.00 15.00 0\n" /* ms for us */
+                  " 1000000 250000 float sum -1 100.0 10.00 15.00 7\n"
+                  " 1000000 250000 float sum -1 nan 10.00 15.00 0\n"
+                  " 1000000 250000 float sum -1 1e308 10.00 15.00 0\n"
+                  " 1000000 250000 float sum -1 -5 10.00 15.00 0\n"
+                  " 1000000 250000 float sum -1 100\n"
+                  "# Avg bus bandwidth    : 99\n",
+                  NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_int_equal(n_skipped(measured, "disagree"), 1);
+    assert_int_equal(n_skipped(measured, "wrong results"), 1);
+    assert_int_equal(n_skipped(measured, "no usable number"), 2);
+    assert_int_equal(n_skipped(measured, "without a positive time"), 1);
+    assert_int_equal(n_skipped(measured, "fewer or more columns"), 1);
+    assert_non_null(strstr(measured->note, "rows are missing"));
+}
+
+static void a_unit_that_is_not_known_is_an_error_with_its_line(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("# all_reduce_perf \n"
+                          "# size count type redop root time algbw busbw #wrong\n"
+                          "#  (B) (elements) (ms) (GB/s) (GB/s)\n"
+                          " 1000000 250000 float sum -1 100.0 10.00 15.00 0\n",
+                          NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:3: unit (ms) in the head"));
+    assert_null(read_text(
+        " #bytes     #iterations    BW peak[KB/sec]    BW average[KB/sec]   MsgRate[Mpps]\n"
+        " 65536 5000 391.62 391.57 0.7\n",
+        NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:1: unit of average[KB/sec]"));
+    assert_null(read_text("# OSU MPI Latency Test v7.3\n# Size          Latency (ms)\n8 1.0\n",
+                          NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:2: no column of known name"));
+}
+
+static void two_eras_in_one_file_each_keep_their_columns(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("# nThread 1 nGpus 2 minBytes 8\n"
+                  "# size count type redop time algbw busbw error\n"
+                  " 1000000 250000 float sum 100.0 10.00 10.00 0e+00\n"
+                  "# Collective test starting: reduce_scatter_perf\n"
+                  "# nThread 1 nGpus 4 minBytes 8\n"
+                  "# size count type redop root time algbw busbw #wrong\n"
+                  " 2000000 250000 half sum -1 100.0 20.00 15.00 0\n",
+                  NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 2);
+    assert_row(measured, 0, "all_reduce", 1e6, 1e-4);
+    assert_row(measured, 1, "reduce_scatter", 2e6, 1e-4);
+    assert_int_equal(measured->raw.rows[0].n_ranks, 2);
+    assert_int_equal(measured->raw.rows[1].n_ranks, 4);
+}
+
+/* 65536 B at 12000 MB/s of 10^6 is 5.4613 us; both ways count twice. */
+static void tests_of_osu_are_told_apart_by_their_titles(void **state)
+{
+    const struct measured *osu = read_fixture("osu.txt", *state);
+    assert_string_equal(osu->format->name, "osu");
+    assert_int_equal(osu->raw.n_rows, 7);
+    assert_row(osu, 2, "reduce", 1024, 55.48e-6);
+    assert_row(osu, 3, "ping_pong", 8, 1.07e-6);
+    assert_row(osu, 5, "message_stream", 65536, 65536 / 12e9);
+    assert_row(osu, 6, "message_both_ways", 65536, 65536 / 12e9);
+    assert_int_equal(osu->raw.rows[2].repeats, 1000);
+}
+
+/* OSU counts what goes to one of 4, raw rows the whole; without the number of ranks nobody knows. */
+static void sizes_per_rank_become_whole_sizes(void **state)
+{
+    static const char text[] = "# OSU MPI Allgather Latency Test v7.3\n"
+                               "# Size       Avg Latency(us)\n"
+                               "1024                  10.0\n";
+    struct diag diag;
+    assert_null(read_text(text, NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "--ranks N tells"));
+    char *file = arena_text(*state, "%s", "/tmp/dpsim-osu-XXXXXX");
+    int number = mkstemp(file);
+    FILE *out = fdopen(number, "w");
+    fputs(text, out);
+    fclose(out);
+    struct reading_options four = {.n_ranks = 4};
+    diag = (struct diag){.perm = *state};
+    const struct measured *measured = measured_read(file, NULL, &four, *state, &diag);
+    remove(file);
+    assert_non_null(measured);
+    assert_row(measured, 0, "all_gather", 4096, 10e-6);
+}
+
+/* Gb/s is 10^9 bits, MB/s of this tool 2^20 bytes: 65536 B at 391.57 Gb/s take 1.33894 us, at 11700 MB/s
+ * 5.34188 us. */
+static void the_unit_of_perftest_is_read_from_its_head(void **state)
+{
+    const struct measured *measured = read_fixture("perftest.txt", *state);
+    assert_int_equal(measured->raw.n_rows, 5);
+    assert_row(measured, 0, "message_stream", 65536, 65536 * 8 / 391.57e9);
+    assert_row(measured, 1, "message_stream", 65536, 65536 / (11700 * 1048576.0));
+    assert_row(measured, 2, "ping_pong", 2, 1.47e-6);
+    assert_row(measured, 3, "ping_pong", 2, 2.5e-6);
+    assert_string_equal(measured->raw.rows[3].note, "read: there and back");
+    assert_row(measured, 4, "message_both_ways", 1048576, 2 * 1048576 * 8 / 700e9);
+    assert_string_equal(raw_value(&measured->raw, "nic"), "mlx5_0");
+}
+
+static void logs_of_training_give_one_row_per_step(void **state)
+{
+    const struct measured *megatron = read_fixture("megatron.txt", *state);
+    assert_int_equal(megatron->raw.n_rows, 2);
+    assert_close(megatron->raw.rows[1].time_s, 5.5338, 1e-12);
+    assert_int_equal(megatron->raw.rows[1].batch, 128);
+    assert_int_equal(megatron->raw.rows[1].n_ranks, 16);
+    assert_int_equal(n_skipped(megatron, "cut off"), 1);
+    const struct measured *rates = read_fixture("deepspeed.txt", *state);
+    assert_close(rates->raw.rows[1].time_s, 32 / 80.0, 1e-12); /* the current rate, not the mean */
+    assert_int_equal(rates->raw.rows[1].n_ranks, 8);
+    const struct measured *clocks = read_fixture("deepspeed-clocks.txt", *state);
+    assert_int_equal(clocks->raw.n_rows, 1);
+    assert_close(clocks->raw.rows[0].time_s, 1e-3 * (62.04 + 79.90 + 5.10), 1e-12);
+    const struct measured *table = read_fixture("steps.csv", *state);
+    assert_int_equal(table->raw.n_rows, 2);
+    assert_close(table->raw.rows[0].time_s, 0.9005, 1e-12);
+    assert_int_equal(table->raw.rows[0].batch, 256);
+}
+
+static void a_time_in_seconds_is_read_as_such(void **state)
+{
+    struct diag diag;
+    const struct measured *measured = read_text(
+        " iteration 12/ 100 | elapsed time per iteration (s): 105.1 | global batch size: 2048 |\n"
+        " iteration 13/ 100 | elapsed time per iteration (h): 1 | global batch size: 2048 |\n",
+        NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_close(measured->raw.rows[0].time_s, 105.1, 1e-12);
+    assert_int_equal(n_skipped(measured, "neither (ms) nor (s)"), 1);
+}
+
+/* 4 GPUs with all 18 links to a switch; mlx5_0 and mlx5_2 share switches with GPUs, mlx5_1 does not. */
+static void a_matrix_of_links_becomes_a_server(void **state)
+{
+    const struct server *server = read_fixture("topo.txt", *state)->server;
+    assert_non_null(server);
+    assert_int_equal(server->n_gpus, 4);
+    assert_int_equal(server->n_nics, 3);
+    assert_true(server->through_switch);
+    assert_int_equal(server->gpus[3].n_links, 18);
+    assert_int_equal(server->gpus[0].pcie_switch, server->gpus[1].pcie_switch);
+    assert_int_not_equal(server->gpus[0].pcie_switch, server->gpus[2].pcie_switch);
+    assert_int_not_equal(server->gpus[0].socket, server->gpus[2].socket);
+    assert_string_equal(server->nics[2].name, "mlx5_2");
+    assert_true(server->nics[0].near && !server->nics[1].near && server->nics[2].near);
+}
+
+/* 32 GT/s of 128b/130b on 16 lanes: 63.015 GB/s. */
+static void the_topology_file_of_nccl_becomes_a_server(void **state)
+{
+    const struct server *server = read_fixture("topo.xml", *state)->server;
+    assert_non_null(server);
+    assert_int_equal(server->n_gpus, 2);
+    assert_true(server->through_switch);
+    assert_int_equal(server->gpus[0].n_links, 18);
+    assert_int_equal(server->gpus[0].sm, 90);
+    assert_close(server->pcie_Bps, 32e9 / 8 * 16 * 128 / 130, 1e-12);
+    assert_close(server->nics[0].rate_Bps, 50e9, 1e-12);
+    assert_true(server->nics[0].near && !server->nics[1].near);
+}
+
+static void cut_off_pictures_are_errors_with_their_line(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("<system version=\"1\">\n<cpu numaid=\"0\">\n<pci busid=\"1\"", NULL,
+                          &diag, *state));
+    assert_string_equal(diag.messages[0], "text:3: a tag that does not end: cut off?");
+    assert_null(read_text("<system version=\"1\">\n<cpu numaid=\"0\">\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "still open"));
+    assert_null(read_text("<system>\n</cpu>\n", NULL, &diag, *state));
+    assert_string_equal(diag.messages[0], "text:2: closes an element that is not open");
+    assert_null(
+        read_text("\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV2\t0-3\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "has no row of GPU1"));
+}
+
+static void what_launchers_put_before_lines_is_left_out(void **state)
+{
+    static const char *const befores[] = {
+        "", "[1,0]<stdout>:", "[1,12]<stderr>: ", "0: ", "13: ", "2024-05-01T12:00:00.123Z "};
+    for (size_t i = 0; i < sizeof befores / sizeof *befores; i++) {
+        struct diag diag;
+        const char *before = befores[i];
+        const struct measured *measured = read_text(
+            arena_text(*state,
+                       "%s# OSU MPI Latency Test v7.3\n%s# Size          Latency (us)\n%s8  1.5\n",
+                       before, before, before),
+            NULL, &diag, *state);
+        assert_non_null(measured);
+        assert_row(measured, 0, "ping_pong", 8, 1.5e-6);
+    }
+}
+
+static void hostile_bytes_are_counted_or_refused(void **state)
+{
+    struct diag diag;
+    static const char binary[] =
+        "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n8 1.5\n"
+        "\0\1\2 8 9\n8 2.5";
+    diag = (struct diag){.perm = *state};
+    const struct measured *measured =
+        measured_read_text("text", binary, sizeof binary - 1, NULL, *state, &diag);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 2); /* the last line has no end */
+    assert_int_equal(n_skipped(measured, "no text"), 1);
+    assert_null(read_text("\x7f\x45\x4c\x46 garbage\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "no known format"));
+    assert_null(read_text("", NULL, &diag, *state));
+    assert_null(read_text("x\n", "osuu", &diag, *state));
+    assert_string_equal(diag.messages[0], "text: no format \"osuu\" (did you mean \"osu\"?)");
+    assert_null(read_text("x\n", "osu", &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "nothing to use in this osu file"));
+}
+
+/* A line longer than what is kept of one is counted, and the next one is read whole. */
+static void lines_without_end_are_left_out(void **state)
+{
+    struct diag diag;
+    const int n = 2 * READING_LINE_B;
+    char *junk = arena_new(*state, char, n + 1);
+    memset(junk, 'x', (size_t)n);
+    char *file = arena_text(*state, "%s", "/tmp/dpsim-long-XXXXXX");
+    FILE *out = fdopen(mkstemp(file), "w");
+    fprintf(out, "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n%s\n8 1.5\n", junk);
+    fclose(out);
+    diag = (struct diag){.perm = *state};
+    const struct measured *measured = measured_read(file, NULL, NULL, *state, &diag);
+    remove(file);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_int_equal(measured->raw.rows[0].line, 4);
+    assert_int_equal(n_skipped(measured, "longer than 1 MiB"), 1);
+}
+
+static void a_folder_and_a_missing_file_are_errors(void **state)
+{
+    struct diag diag = {.perm = *state};
+    assert_null(measured_read("/nowhere", NULL, NULL, *state, &diag));
+    assert_null(measured_read("/tmp", NULL, NULL, *state, &diag));
+    assert_false(diag_ok(&diag));
+}
+
+/* What is imported is raw rows, so importing it again gives the same rows. */
+static void raw_rows_are_read_as_they_were_written(void **state)
+{
+    const struct measured *measured = read_fixture("nccl-2.13.txt", *state);
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    raw_write_head(out, measured->raw.heads, measured->raw.n_heads);
+    for (int r = 0; r < measured->raw.n_rows; r++) raw_write_row(out, &measured->raw.rows[r]);
+    fclose(out);
+    struct diag diag;
+    const struct measured *again = read_text(text, NULL, &diag, *state);
+    free(text);
+    assert_non_null(again);
+    assert_string_equal(again->format->name, "raw");
+    assert_int_equal(again->raw.n_rows, measured->raw.n_rows);
+    for (int r = 0; r < again->raw.n_rows; r++)
+        assert_row(again, r, measured->raw.rows[r].benchmark, measured->raw.rows[r].size_B,
+                   measured->raw.rows[r].time_s);
+}
+
+static void every_format_has_a_reader_and_a_name_of_its_own(void **state)
+{
+    (void)state;
+    for (int f = 0; f < n_measured_formats; f++) {
+        const struct measured_format *format = &measured_formats[f];
+        bool whole = format->opens && format->whole;
+        bool lines = format->claims && format->line && format->end;
+        assert_true(whole != lines);
+        assert_true(strlen(format->help) > 10);
+        for (int g = 0; g < f; g++) assert_string_not_equal(format->name, measured_formats[g].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_of_nccl_tests_are_found_by_name_in_every_era),
+        cmocka_unit_test(lines_of_debugging_and_empty_sizes_are_counted),
+        cmocka_unit_test(a_table_alone_tells_its_collective_and_ranks),
+        cmocka_unit_test(rows_that_contradict_themselves_are_left_out),
+        cmocka_unit_test(a_unit_that_is_not_known_is_an_error_with_its_line),
+        cmocka_unit_test(two_eras_in_one_file_each_keep_their_columns),
+        cmocka_unit_test(tests_of_osu_are_told_apart_by_their_titles),
+        cmocka_unit_test(sizes_per_rank_become_whole_sizes),
+        cmocka_unit_test(the_unit_of_perftest_is_read_from_its_head),
+        cmocka_unit_test(logs_of_training_give_one_row_per_step),
+        cmocka_unit_test(a_time_in_seconds_is_read_as_such),
+        cmocka_unit_test(a_matrix_of_links_becomes_a_server),
+        cmocka_unit_test(the_topology_file_of_nccl_becomes_a_server),
+        cmocka_unit_test(cut_off_pictures_are_errors_with_their_line),
+        cmocka_unit_test(what_launchers_put_before_lines_is_left_out),
+        cmocka_unit_test(hostile_bytes_are_counted_or_refused),
+        cmocka_unit_test(lines_without_end_are_left_out),
+        cmocka_unit_test(a_folder_and_a_missing_file_are_errors),
+        cmocka_unit_test(raw_rows_are_read_as_they_were_written),
+        cmocka_unit_test(every_format_has_a_reader_and_a_name_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
