@@ -1,5 +1,6 @@
 # dpsim. Targets:
-#   make            build/release/dpsim, linked as ./dpsim      BUILD=release|debug|asan, V=1 shows commands
+#   make            build/release/dpsim and dpsim-calib, linked as ./dpsim and ./dpsim-calib
+#                   BUILD=release|debug|asan, V=1 shows commands
 #                   BUILD_DIR=elsewhere keeps output out of build/
 #   make test       every suite, in release and in asan         SUITES="net base" picks some
 #   make lint       floors, walls, banned calls, headers alone, clang-format, cppcheck, clang-tidy (RULES=...)
@@ -27,7 +28,7 @@ SUITES = $(sort $(patsubst tests/%/,%,$(dir $(wildcard tests/*/test_*.[cs]* test
 OUT   := $(BUILD_DIR)/$(BUILD)
 
 # Debian's names of what each target needs
-FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev
+FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev libopenblas-dev
 FOR_TEST  = $(FOR_BUILD) libcmocka-dev
 FOR_PLOTS = $(FOR_BUILD) gnuplot-nox
 FOR_LINT  = $(FOR_TEST) clang-format clang-tidy cppcheck
@@ -53,8 +54,8 @@ need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 .PHONY: all test lint format fuzz golden bench plots demo docs validation headline deps install clean suites benches fuzzers run-suites
 all:
 	@$(call need,$(FOR_BUILD))
-	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim
-	@ln -sf $(OUT)/dpsim dpsim
+	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(OUT)/dpsim-calib
+	@ln -sf $(OUT)/dpsim dpsim && ln -sf $(OUT)/dpsim-calib dpsim-calib
 
 src_sim   = $(filter-out sim/main.c,$(wildcard sim/*.c))
 src_floor = $(or $(src_$(1)),$(wildcard sim/$(1)/*.c))
@@ -79,10 +80,37 @@ $(OUT)/%.o: %.c Makefile
 $(OUT)/dpsim: $(OUT)/sim/main.o $(every)
 	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# dpsim-calib's backend for NVIDIA GPUs: only where a CUDA compiler is found, and without sanitizers, which
+# CUDA's address space does not bear. NCCL and cuDNN are used where their headers are. CUDA_ARCHS=native
+# builds for the GPU that is there; the last of the list also goes in as PTX, for GPUs to come.
+NVCC ?= $(shell command -v nvcc)
+CUDA_ARCHS ?= 80 90 100
+ifneq ($(and $(NVCC),$(filter release debug,$(BUILD))),)
+CUDA_DIR := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+CUDA_OBJECTS = $(patsubst %.cu,$(OUT)/%.o,$(wildcard calib/*.cu))
+has = $(if $(wildcard $(CUDA_DIR)/include/$(1) /usr/include/$(1)),$(2))
+CUDA_USE := $(call has,nccl.h,-DCALIB_NCCL) $(call has,cudnn.h,-DCALIB_CUDNN)
+CUDA_CODE = $(if $(filter native,$(CUDA_ARCHS)),-arch=native,$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
+    $(foreach a,$(lastword $(CUDA_ARCHS)),-gencode arch=compute_$a,code=compute_$a))
+CUDA_WARN = -Wall,-Wextra,-Wcast-qual,-Wwrite-strings,-Wformat=2,-Wpointer-arith,-Werror
+CUDA_LIBS = -L$(CUDA_DIR)/lib64 -Wl,-rpath,$(CUDA_DIR)/lib64 -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
+    $(call has,cudnn.h,-lcudnn) -lcudart_static -lstdc++ -lrt -ldl -lpthread
+$(OUT)/calib/%.o: calib/%.cu Makefile
+	@mkdir -p $(@D)
+	$(call say,nvcc) $(NVCC) -std=c++20 -O2 $(CUDA_CODE) $(CUDA_USE) -D_GNU_SOURCE -Isim -I. -Xcompiler $(CUDA_WARN) -MMD -MP -c -o $@ $<
+endif
+
+# Calibration: the CPU and a fake clock always, GPUs where there is CUDA (below)
+CALIB_LIBS = $(shell pkg-config --libs openblas) -lpthread
+$(OUT)/dpsim-calib: $(OUT)/calib/main.o $(CUDA_OBJECTS) $(OUT)/calib.a $(OUT)/base.a
+	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CALIB_LIBS) $(CUDA_LIBS) $(LDLIBS)
+$(OUT)/calib/main.o: CPPFLAGS += $(if $(CUDA_OBJECTS),-DCALIB_CUDA)
+$(OUT)/calib/cpu_products.o: CPPFLAGS += $(shell pkg-config --cflags openblas)
+
 # one binary per suite; tests of a floor see only that floor and those below
 define suite_dir
 $(OUT)/tests/$(1)/%: $(OUT)/tests/$(1)/%.o $(or $(libs_$(1)),$(every))
-	$$(call say,link) $$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) -lcmocka
+	$$(call say,link) $$(CC) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$^ $$(if $$(filter calib,$(1)),$$(CALIB_LIBS)) $$(LDLIBS) -lcmocka
 endef
 $(foreach d,$(filter-out fuzz,$(SUITES) bench),$(eval $(call suite_dir,$d)))
 # without libFuzzer a fuzz target replays its corpus
@@ -95,10 +123,10 @@ C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/te
 C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS))
 # lint and the docs are the same in every build
 SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint docs),$(SUITES)),$(wildcard tests/$s/test_*.sh))
-suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim)
+suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim $(OUT)/dpsim-calib)
 
 run-suites:
-	@DPSIM=$(OUT)/dpsim tests/run.sh $(TOTALS) $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
+	@DPSIM=$(OUT)/dpsim CALIB=$(OUT)/dpsim-calib tests/run.sh $(TOTALS) $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
 test:
 	@$(call need,$(FOR_TEST))
 	@mkdir -p $(BUILD_DIR) && totals=$$(mktemp $(BUILD_DIR)/totals.XXXXXX); \
@@ -108,7 +136,7 @@ test:
 	    $(MAKE) --no-print-directory BUILD=$$build TOTALS=$$totals run-suites; \
 	done; tests/run.sh $$totals; status=$$?; rm -f $$totals; exit $$status
 
-lint: export CPPFLAGS := $(CPPFLAGS)
+lint: export CPPFLAGS := $(CPPFLAGS) $(shell pkg-config --cflags openblas 2>/dev/null)
 lint: export WARN := $(WARN)
 lint: export BUILD_DIR := $(BUILD_DIR)
 lint:
@@ -144,31 +172,11 @@ headline: all
 deps:
 	@$(call need,$(sort $(FOR_LINT) $(FOR_FUZZ) $(FOR_PLOTS)))
 
-# dpsim-calib's backend for NVIDIA GPUs: only where a CUDA compiler is found, and without sanitizers, which
-# CUDA's address space does not bear. NCCL and cuDNN are used where their headers are. CUDA_ARCHS=native
-# builds for the GPU that is there; the last of the list also goes in as PTX, for GPUs to come.
-NVCC ?= $(shell command -v nvcc)
-CUDA_ARCHS ?= 80 90 100
-ifneq ($(and $(NVCC),$(filter release debug,$(BUILD))),)
-CUDA_DIR := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
-CUDA_OBJECTS = $(patsubst %.cu,$(OUT)/%.o,$(wildcard calib/*.cu))
-has = $(if $(wildcard $(CUDA_DIR)/include/$(1) /usr/include/$(1)),$(2))
-CUDA_USE := $(call has,nccl.h,-DCALIB_NCCL) $(call has,cudnn.h,-DCALIB_CUDNN)
-CUDA_CODE = $(if $(filter native,$(CUDA_ARCHS)),-arch=native,$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
-    $(foreach a,$(lastword $(CUDA_ARCHS)),-gencode arch=compute_$a,code=compute_$a))
-CUDA_WARN = -Wall,-Wextra,-Wcast-qual,-Wwrite-strings,-Wformat=2,-Wpointer-arith,-Werror
-CUDA_LIBS = -L$(CUDA_DIR)/lib64 -Wl,-rpath,$(CUDA_DIR)/lib64 -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
-    $(call has,cudnn.h,-lcudnn) -lcudart_static -lstdc++ -lrt -ldl -lpthread
-$(OUT)/calib/%.o: calib/%.cu Makefile
-	@mkdir -p $(@D)
-	$(call say,nvcc) $(NVCC) -std=c++20 -O2 $(CUDA_CODE) $(CUDA_USE) -D_GNU_SOURCE -Isim -I. -Xcompiler $(CUDA_WARN) -MMD -MP -c -o $@ $<
-endif
-
 install: all
-	install -Dm755 $(OUT)/dpsim $(DESTDIR)$(PREFIX)/bin/dpsim
+	install -Dm755 -t $(DESTDIR)$(PREFIX)/bin $(OUT)/dpsim $(OUT)/dpsim-calib
 	cd scenarios && find . -type f -exec install -Dm644 {} $(DESTDIR)$(PREFIX)/share/dpsim/{} \;
 clean:
-	rm -rf $(BUILD_DIR) dpsim
+	rm -rf $(BUILD_DIR) dpsim dpsim-calib
 
 .SECONDARY:
 -include $(shell find $(OUT) -name '*.d' 2>/dev/null)

@@ -35,11 +35,12 @@ enum { CALIB_TEXT_MAX = 128 };
 /* what measured, for the head of the raw file; "" = unknown or none */
 struct calib_machine {
     char device[CALIB_TEXT_MAX], driver[CALIB_TEXT_MAX], libraries[CALIB_TEXT_MAX];
-    char cpu[CALIB_TEXT_MAX];
-    int n_devices; /* that a case's n_ranks can be */
-    int n_threads; /* of the host that a kernel uses; 0 = none */
+    char cpu[CALIB_TEXT_MAX], clock[CALIB_TEXT_MAX]; /* clock: what run reads, in words */
+    int n_devices;                                   /* that a case's n_ranks can be */
+    int n_threads; /* of the host that a kernel uses. In: wanted, 0 = the backend's choice */
     double clock_Hz, memory_clock_Hz, memory_B, power_W; /* 0 = unknown */
-    double tick_s; /* resolution of the clock that run reads; 0 = the harness finds out */
+    double tick_s;            /* resolution of the clock that run reads; 0 = unknown */
+    double most_flop, most_B; /* larger cases are not worth their time here; 0 = no limit */
 };
 
 struct calib_backend {
@@ -67,6 +68,9 @@ struct calib_backend {
 
     void (*release)(const struct calib_case *c);
     void (*close)(void);
+
+    /* now_s — seconds since some moment, for the budget; NULL: the wall clock. */
+    double (*now_s)(void);
 };
 
 extern const struct calib_backend calib_cpu, calib_fake;
