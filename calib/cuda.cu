@@ -228,4 +228,5 @@ const struct calib_backend calib_cuda = {
     .check = cuda_check,
     .release = cuda_release,
     .close = cuda_close,
+    .now_s = nullptr, /* the wall clock */
 };
