@@ -228,9 +228,10 @@ static void check_per_sample(const struct checker *check, const struct json_node
 
 static void check_rule(const struct checker *check, const struct json_node *rule)
 {
-    static const char *const known[] = {"when", "set", "ask", "reject", "$comment", "per_sample"};
-    static const enum json_kind kinds[] = {JSON_NULL, JSON_OBJECT, JSON_OBJECT,
-                                           JSON_TEXT, JSON_TEXT,   JSON_OBJECT};
+    static const char *const known[] = {"when",     "set",        "ask", "reject",
+                                        "$comment", "per_sample", "name"};
+    static const enum json_kind kinds[] = {JSON_NULL, JSON_OBJECT, JSON_OBJECT, JSON_TEXT,
+                                           JSON_TEXT, JSON_OBJECT, JSON_TEXT};
     enum { N_KNOWN = sizeof known / sizeof *known };
     if (json_kind(rule) != JSON_OBJECT) {
         wrong(check, rule, "a rule: an object");
@@ -242,7 +243,7 @@ static void check_rule(const struct checker *check, const struct json_node *rule
         while (k < N_KNOWN && strcmp(known[k], json_key(member)) != 0) k++;
         if (k == N_KNOWN) {
             diag_error(check->diag, json_key_place(check->json, member, check->perm),
-                       "unknown key (when, set, ask, reject, per_sample or $comment)");
+                       "unknown key (name, when, set, ask, reject, per_sample or $comment)");
         } else if (k > 0 && json_kind(member) != kinds[k]) {
             wrong(check, member, json_kind_name(kinds[k]));
             return;
@@ -270,6 +271,39 @@ static void check_part(const struct checker *check, const struct json_node *part
     for (int i = 0; i < json_size(rules); i++) check_rule(check, json_at(rules, i));
 }
 
+static void check_limit(const struct checker *check, const struct json_node *object,
+                        const char *key)
+{
+    if (!member_is(check, object, key, JSON_NUMBER)) return;
+    const struct json_node *node = json_get(object, key);
+    if (!(json_number(node) > 0)) wrong(check, node, "a number above 0");
+}
+
+static void check_suspicions(const struct checker *check, const struct json_node *object)
+{
+    if (json_kind(object) != JSON_OBJECT) {
+        wrong(check, object, "an object with slower, faster, large and list");
+        return;
+    }
+    check_limit(check, object, "slower");
+    check_limit(check, object, "faster");
+    double large_B;
+    if (member_is(check, object, "large", JSON_TEXT) &&
+        !unit_parse(json_text(json_get(object, "large")), DIM_SIZE, &large_B))
+        wrong(check, json_get(object, "large"), unit_wanted(DIM_SIZE));
+    if (!member_is(check, object, "list", JSON_LIST)) return;
+    const struct json_node *list = json_get(object, "list");
+    for (int i = 0; i < json_size(list); i++) {
+        const struct json_node *rule = json_at(list, i);
+        check_rule(check, rule);
+        if (json_kind(rule) != JSON_OBJECT) continue;
+        member_is(check, rule, "name", JSON_TEXT);
+        member_is(check, rule, "set", JSON_OBJECT);
+        const struct json_node *when = json_get(rule, "when");
+        if (when && json_kind(when) == JSON_TEXT) wrong(check, when, "an object of columns");
+    }
+}
+
 static const struct json *read_rules(const struct row_reader *reader, struct arena *perm,
                                      struct diag *diag)
 {
@@ -287,6 +321,8 @@ static const struct json *read_rules(const struct row_reader *reader, struct are
     if (!member_is(&check, root, "parts", JSON_LIST)) return NULL;
     const struct json_node *parts = json_get(root, "parts");
     for (int i = 0; i < json_size(parts); i++) check_part(&check, json_at(parts, i));
+    const struct json_node *suspicions = json_get(root, "suspicions");
+    if (suspicions) check_suspicions(&check, suspicions);
     return json;
 }
 
@@ -373,7 +409,7 @@ struct row_reader *row_open(const struct table *table, const struct scenario_opt
     int n_before = diag->n_messages;
     struct row_reader *reader = arena_new(perm, struct row_reader, 1);
     *reader = (struct row_reader){
-        .table = table, .form = find_form(table, diag), .options = options, .columns = NULL};
+        .table = table, .form = find_form(table, diag), .options = options, .suspicion = -1};
     if (!reader->form) return NULL;
     need_all(table, reader->form->needed, diag);
     if (diag->n_messages > n_before) return NULL;
@@ -748,6 +784,49 @@ static void check_servers(struct mapper *map)
         refuse(map, "gpus", "are more than gpus_per_node times nodes");
 }
 
+static const struct json_node *suspicions_of(const struct row_reader *reader)
+{
+    return json_get(json_root(reader->rules), "suspicions");
+}
+
+static const struct json_node *suspicion_at(const struct row_reader *reader, int suspicion)
+{
+    return json_at(json_get(suspicions_of(reader), "list"), suspicion);
+}
+
+int row_suspicions(const struct row_reader *reader)
+{
+    const struct json_node *suspicions = suspicions_of(reader);
+    return suspicions ? json_size(json_get(suspicions, "list")) : 0;
+}
+
+const char *row_suspicion(const struct row_reader *reader, int suspicion)
+{
+    return json_text(json_get(suspicion_at(reader, suspicion), "name"));
+}
+
+struct row_limits row_limits(const struct row_reader *reader)
+{
+    const struct json_node *suspicions = suspicions_of(reader);
+    struct row_limits limits = {0};
+    if (!suspicions) return limits;
+    limits.slower = json_number(json_get(suspicions, "slower"));
+    limits.faster = json_number(json_get(suspicions, "faster"));
+    must(unit_parse(json_text(json_get(suspicions, "large")), DIM_SIZE, &limits.large_B));
+    return limits;
+}
+
+/* try_suspicion — what it sets comes last. */
+static void try_suspicion(struct mapper *map)
+{
+    const struct json_node *rule = suspicion_at(map->reader, map->reader->suspicion);
+    if (holds(map->reader, map->row, NULL, rule)) {
+        take(&map->members, json_get(rule, "set"));
+    } else {
+        map->job.reason = "cannot be so here";
+    }
+}
+
 struct row_job row_map(const struct row_reader *reader, int row, struct arena *perm)
 {
     struct mapper map = {.reader = reader, .row = row, .perm = perm};
@@ -756,6 +835,7 @@ struct row_job row_map(const struct row_reader *reader, int row, struct arena *p
     const struct json_node *parts = json_get(root, "parts");
     take(&map.members, json_get(root, "scenario"));
     for (int i = 0; i < json_size(parts) && !map.job.reason; i++) use_part(&map, json_at(parts, i));
+    if (!map.job.reason && reader->suspicion >= 0) try_suspicion(&map);
     if (map.job.reason) return map.job;
     add_last(&map, &map.members);
     if (!map.job.reason) load(&map);

@@ -15,6 +15,9 @@
  * "{model%-*}" leaves off the shortest end that the pattern matches, if any; a text that is "{gpus}"
  * alone becomes the number.
  * "per_sample" says how many of a throughput's unit make a sample of the batch, {"words/s": 27}.
+ * "suspicions" are what may be wrong where a collective is slow: {"slower": 1.3, "faster": 0.75, "large":
+ * "8MB", "list": [{"name": "...", "when": {...}, "set": {...}}]}, rules with a name that are tried on
+ * top of all others, see study/suspicion.h.
  * When no rule of a part holds, or one rejects, the row is not covered and the reason names column
  * and value. Rules see the key columns of the form only: never a row's name, source or result. */
 #ifndef IO_ROW_H
@@ -46,7 +49,19 @@ struct row_reader {
     const struct json *rules; /* lives as long as the arena of row_open */
     int *columns;             /* [n_keys] of the table */
     int n_keys;
+    int suspicion; /* that is tried, -1: none */
 };
+
+/* row_suspicions — how many the rules list; row_suspicion their names. */
+int row_suspicions(const struct row_reader *reader);
+const char *row_suspicion(const struct row_reader *reader, int suspicion);
+
+/* row_limits — of the rules' suspicions; all 0 when there are none. */
+struct row_limits {
+    double slower, faster; /* measured / predicted of series that are as they should be */
+    double large_B;        /* sizes to judge by */
+};
+struct row_limits row_limits(const struct row_reader *reader);
 
 /* row_open — which form the table has, its rules, and a look at every row: what must be a number is
  * one, and time, size and bandwidth agree. NULL after errors. */

@@ -1,5 +1,7 @@
 #include "out/check_json.h"
 
+#include <math.h>
+
 #include "out/writer.h"
 
 static void json_score(struct writer *writer, const char *key, const struct check_score *score)
@@ -83,6 +85,33 @@ static void json_fit(struct writer *writer, const struct check_fit *fit)
     writer_end(writer);
 }
 
+static void json_off(struct writer *writer, const struct check_off *off)
+{
+    writer_object(writer, "off");
+    writer_number(writer, "slower", off->slower);
+    writer_number(writer, "faster", off->faster);
+    writer_integer(writer, "series", off->n);
+    writer_integer(writer, "suspect", off->n_suspect);
+    writer_integer(writer, "suspect_off", off->n_suspect_off);
+    writer_integer(writer, "others", off->n_others);
+    writer_integer(writer, "others_off", off->n_others_off);
+    writer_list(writer, "list");
+    for (int i = 0; i < off->n_off; i++) {
+        const struct check_verdict *verdict = &off->verdicts[i];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "id", verdict->id);
+        writer_bool(writer, "suspect", verdict->suspect);
+        writer_integer(writer, "n", verdict->n);
+        writer_number(writer, "measured_over_predicted", verdict->ratio);
+        writer_text(writer, "suspicion", verdict->first);
+        if (isfinite(verdict->ratio_with))
+            writer_number(writer, "with_suspicion", verdict->ratio_with);
+        writer_end(writer);
+    }
+    writer_end(writer);
+    writer_end(writer);
+}
+
 void check_json_print(FILE *out, const struct check *check)
 {
     struct writer writer = {.out = out};
@@ -113,6 +142,7 @@ void check_json_print(FILE *out, const struct check *check)
     writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
     writer_end(&writer);
     if (check->fit) json_fit(&writer, check->fit);
+    if (check->off.n > 0) json_off(&writer, &check->off);
     json_scores(&writer, "halves", &check->halves);
     json_scores(&writer, "bands", &check->bands);
     json_scores(&writer, "kinds", &check->kinds);

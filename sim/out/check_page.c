@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORST_SHOWN = 10, REASONS_SHOWN = 10, SERIES_SHOWN = 10, NAME_WIDTH = 44 };
+enum { WORST_SHOWN = 10, OFF_SHOWN = 10, REASONS_SHOWN = 10, SERIES_SHOWN = 10, NAME_WIDTH = 44 };
 
 static const double PERCENT = 100;
 
@@ -183,6 +183,39 @@ static void page_missing(const struct page *page, const struct check *check)
     if (n > 0) fputc('\n', page->out);
 }
 
+static void page_verdict(const struct page *page, const struct check_verdict *verdict)
+{
+    char with[32] = "";
+    if (isfinite(verdict->ratio_with)) snprintf(with, sizeof with, "%.2f", verdict->ratio_with);
+    fprintf(page->out,
+            page->markdown ? "| %s | %s | %.2f | %s | %s |\n" : "%-34s %-7s %8.2f %6s  %s\n",
+            verdict->id, verdict->suspect ? "yes" : "", verdict->ratio, with, verdict->first);
+}
+
+static void page_off(const struct page *page, const struct check_off *off)
+{
+    if (off->n == 0) return;
+    fprintf(page->out,
+            "\noff: %d of %d series take more than %.2f or less than %.2f times what is predicted "
+            "at large sizes: %d of %d that the table marks as suspect, %d of %d others\n",
+            off->n_off, off->n, off->slower, off->faster, off->n_suspect_off, off->n_suspect,
+            off->n_others_off, off->n_others);
+    if (off->n_off == 0) return;
+    if (page->markdown) {
+        fputs(
+            "\n| series | marked | measured / predicted | with the suspicion | first suspicion |\n"
+            "|---|---|--:|--:|---|\n",
+            page->out);
+    } else {
+        fprintf(page->out, "%-34s %-7s %8s %6s  %s\n", "series", "marked", "ratio", "with",
+                "first suspicion");
+    }
+    int shown = page->markdown || off->n_off < OFF_SHOWN ? off->n_off : OFF_SHOWN;
+    for (int i = 0; i < shown; i++) page_verdict(page, &off->verdicts[i]);
+    if (shown < off->n_off)
+        fprintf(page->out, "  and %d more (--json or --report has all)\n", off->n_off - shown);
+}
+
 static void page_reasons(const struct page *page, const struct check *check)
 {
     int shown = page->markdown ? check->n_reasons : REASONS_SHOWN;
@@ -250,6 +283,7 @@ void check_page_print(FILE *out, bool markdown, const struct check *check, struc
     page_worst(page, check, scratch);
     page_scaling(page, &check->scaling, scratch);
     if (page->markdown) page_scores(page, &check->groups);
+    page_off(page, &check->off);
     page_missing(page, check);
     page_reasons(page, check);
 }

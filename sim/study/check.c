@@ -6,6 +6,7 @@
 #include "study/rows.h"
 #include "study/score.h"
 #include "study/series.h"
+#include "study/suspicion.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,7 @@ static struct check *score(const struct study *study)
     replicates_compare(study);
     score_all(study);
     series_score(study);
+    suspicion_find(study);
     count_reasons(study);
     return study->check;
 }

@@ -73,6 +73,24 @@ struct check_floor {
     double median_abs, p90_abs;
 };
 
+/* a series of collectives that is judged as a whole; see suspicion.h */
+struct check_verdict {
+    const char *id;
+    bool suspect; /* its table says so of most of its rows */
+    bool off;
+    int n;             /* rows judged */
+    double ratio;      /* median of measured / predicted */
+    const char *first; /* suspicion; of a series that is not off NULL */
+    double ratio_with; /* the same if the suspicion is right; NAN: there is nothing to try */
+};
+struct check_off {
+    struct check_verdict *verdicts; /* those that are off come first, the worst of them first */
+    int n, n_off;
+    int n_suspect, n_suspect_off; /* of those that their tables mark */
+    int n_others, n_others_off;   /* of the others */
+    double slower, faster;        /* the limits */
+};
+
 struct check {
     const struct row_reader *reader;
     struct check_row *rows; /* [n_rows] */
@@ -90,6 +108,7 @@ struct check {
     struct check_scaling scaling; /* of training */
     struct check_floor floor;
     struct check_fit *fit; /* NULL: nothing was fitted */
+    struct check_off off;  /* of collectives */
 };
 
 /* a number of a profile that was fitted */

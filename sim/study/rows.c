@@ -137,6 +137,23 @@ bool rows_predict_again(const struct study *study, const struct row_reader *read
     return !job.reason;
 }
 
+void rows_predict_any(const struct study *study, const struct row_reader *reader,
+                      struct stretch stretch, double *predicted_s)
+{
+    struct arena scratch = *study->work;
+    struct row_job job = row_map(reader, study->order[stretch.from], &scratch);
+    int last = -1;
+    for (int i = stretch.from; i < stretch.to && !job.reason; i++) {
+        int r = study->order[i];
+        const struct check_row *row = &study->check->rows[r];
+        if (refusal(study, &job, row, scratch)) continue;
+        bool again = last >= 0 && !(row->size_B > study->check->rows[last].size_B);
+        predicted_s[r] = again ? predicted_s[last]
+                               : predict_s(&job, row->size_B, reader->form->collective, scratch);
+        last = r;
+    }
+}
+
 void rows_predict_all(const struct study *study)
 {
     struct check *check = study->check;

@@ -34,6 +34,11 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
 bool rows_predict_again(const struct study *study, const struct row_reader *reader,
                         struct stretch stretch, double *predicted_s);
 
+/* rows_predict_any — times of all rows of a stretch that can be predicted and were measured, suspect ones
+ * too. out: predicted_s[n_rows], by place in the table; others are left as they are. */
+void rows_predict_any(const struct study *study, const struct row_reader *reader,
+                      struct stretch stretch, double *predicted_s);
+
 /* rows_predict_all — all stretches, then the counts of covered and suspect rows. */
 void rows_predict_all(const struct study *study);
 
