@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "io/calibration.h"
+#include "io/graph_file.h"
 #include "io/rows.h"
 #include "net/fabric.h"
 #include "net/routing.h"
@@ -202,6 +203,7 @@ static const struct field fabric_fields[] = {
     INT("sites", struct fabric_profile, spec.sites, 0, 4096, "0", "multi-site: how many; 0 = 2. global_bandwidth and global_latency are of the link between two"),
     INT("gateways", struct fabric_profile, spec.gateways, 0, 4096, "0", "multi-site: ports of a site's fabric that lead to the other sites; 0 = 1"),
     INT("chassis", struct fabric_profile, spec.n_chassis, 0, 4096, "0", "cascade: rows of routers in a group; 0 = one where routers_per_group is given, else 6 of 16"),
+    TEXT("file", struct fabric_profile, file, "", "graph: the file of the network, .dot or .json, relative to the file that says so"),
     TEXT("dimensions", struct fabric_profile, dimensions, "", "torus, mesh, hyperx, full-mesh: switches along each dimension, \"8x8x4\"; chosen to fit when not given"),
     REAL("link_bandwidth", DIM_RATE, struct fabric_profile, spec.link_Bps, 0, 1e18, "0GB/s", "between switches, one direction; 0 = as the network card"),
     REAL("global_bandwidth", DIM_RATE, struct fabric_profile, spec.global_Bps, 0, 1e18, "0GB/s", "between dragonfly groups; 0 = as link_bandwidth"),
@@ -629,6 +631,20 @@ static void check_own_keys(const struct profile_reader *reader, const struct pro
     }
 }
 
+/* load_graph — the file that a fabric's object names, relative to the object's. */
+static void load_graph(const struct profile_reader *reader, struct profile_ref ref,
+                       struct fabric_profile *out)
+{
+    const struct json_node *file = json_get(ref.node, "file");
+    if (!file || json_kind(file) != JSON_TEXT || !json_text(file)[0]) return;
+    const char *path = profile_path(json_file(ref.json), json_text(file), reader->perm);
+    if (strcmp(out->spec.kind, "graph") == 0)
+        out->spec.graph = graph_file_read(path, reader->perm, reader->diag);
+    else
+        diag_error(reader->diag, json_place(ref.json, file, reader->perm),
+                   "a %s is not read from a file (wanted \"kind\": \"graph\")", out->spec.kind);
+}
+
 static void load_object(const struct profile_reader *reader, const struct profile_kind *kind,
                         struct profile_ref ref, const struct chain *chain, void *out)
 {
@@ -644,6 +660,7 @@ static void load_object(const struct profile_reader *reader, const struct profil
     }
     load_calibration(reader, kind, ref, out);
     check_own_keys(reader, kind, ref);
+    if (kind == &profile_kinds[PROFILE_FABRIC]) load_graph(reader, ref, out);
     if (kind == &profile_kinds[PROFILE_LIBRARY]) {
         struct library_profile *profile = out;
         load_choices(reader, ref.json, ref.node, &profile->library);
@@ -854,8 +871,8 @@ static void check_fabric_kind(const struct profile_reader *reader, struct profil
 void profile_read_fabric(const struct profile_reader *reader, struct profile_ref ref,
                          struct fabric_profile *out)
 {
-    *out =
-        (struct fabric_profile){.spec.kind = "fat-tree", .dimensions = "", .node = "", .nic = ""};
+    *out = (struct fabric_profile){
+        .spec.kind = "fat-tree", .dimensions = "", .file = "", .node = "", .nic = ""};
     load_ref(reader, &profile_kinds[PROFILE_FABRIC], ref, NULL, out);
     out->name = name_of(ref, out->name);
     out->spec.seed = (uint64_t)out->seed;

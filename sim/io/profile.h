@@ -56,6 +56,7 @@ struct fabric_profile {
     const char *name, *source;
     struct fabric_spec spec;
     const char *dimensions;
+    const char *file; /* of a graph */
     int seed;
     const char *node, *nic; /* that usually join it; "" = none */
 };

@@ -78,6 +78,13 @@ const struct fabric_kind fabric_kinds[] = {
         .source = "Shpiner, Haramaty, Eliad, Zdornov, Gafni & Zahavi, HiPINEB 2017",
     },
     {
+        .name = "graph",
+        .summary = "the network that a file describes, by shortest ways",
+        .whole = true,
+        FABRIC_KIND_HOOKS(graph),
+        .source = "the file's owner; routing: breadth-first search, Moore, 1959",
+    },
+    {
         .name = "rail-only",
         .summary = "a plane of its own for each card of a server; rails meet inside servers alone",
         .whole = true,

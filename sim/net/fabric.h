@@ -131,7 +131,7 @@ double fabric_group_cut_Bps(const struct topo *topo, int p, int a, struct arena 
 bool grid_read_sides(const char *text, struct fabric_spec *spec);
 
 /* the rows' functions, each in its kind's file: star.c, clos.c, dragonfly.c, cascade.c, grid.c,
- * dragonfly_plus.c, parts.c */
+ * dragonfly_plus.c, parts.c, graph.c */
 #define FABRIC_KIND_FUNCTIONS(kind)                                                                \
     void kind##_check(struct fabric_spec *spec, int n_ports, struct diag *diag,                    \
                       struct diag_place place);                                                    \
@@ -152,6 +152,7 @@ FABRIC_KIND_FUNCTIONS(dragonfly);
 FABRIC_KIND_FUNCTIONS(cascade);
 FABRIC_KIND_FUNCTIONS(grid);
 FABRIC_KIND_FUNCTIONS(flyplus);
+FABRIC_KIND_FUNCTIONS(graph);
 FABRIC_KIND_FUNCTIONS(planes);
 FABRIC_KIND_FUNCTIONS(sites);
 

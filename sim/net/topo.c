@@ -560,6 +560,25 @@ static bool is_cable(const struct topo *topo, int link)
     return there.src == back.dst && there.dst == back.src;
 }
 
+/* Rates and latencies stand with all digits beside the label for people: what is written can be read
+ * again as a graph. */
+static void write_edge(const struct topo *topo, int l, bool both, FILE *out)
+{
+    const struct link *link = &topo->links[l];
+    fprintf(out, "  v%d -> v%d [label=\"%.4g Gbps\" rate=\"%.17gB/s\" latency=\"%.17gs\"%s%s];\n",
+            link->src, link->dst, link->capacity_Bps * 8e-9, link->capacity_Bps, link->latency_s,
+            link->tier == TIER_GLOBAL ? " tier=global" : "", both ? "" : " dir=forward");
+}
+
+/* a cable of which both directions are alike */
+static bool is_alike(const struct topo *topo, int l)
+{
+    const struct link *there = &topo->links[l], *back = &topo->links[l + 1];
+    bool rates =
+        !(there->capacity_Bps < back->capacity_Bps) && !(there->capacity_Bps > back->capacity_Bps);
+    return rates && !(there->latency_s < back->latency_s) && !(there->latency_s > back->latency_s);
+}
+
 void topo_write_dot(const struct topo *topo, FILE *out)
 {
     char name[TOPO_NAME_MAX];
@@ -567,13 +586,13 @@ void topo_write_dot(const struct topo *topo, FILE *out)
     for (int v = 0; v < topo->n_vertices; v++) {
         topo_vertex_name(topo, v, name, sizeof name);
         bool is_switch = topo->vertices[v].kind == VERTEX_SWITCH;
-        fprintf(out, "  v%d [label=\"%s\"%s];\n", v, name, is_switch ? " shape=box" : "");
+        fprintf(out, "  v%d [label=\"%s\"", v, name);
+        if (is_switch) fprintf(out, " shape=box stage=%d", topo->vertices[v].owner % N_STAGES);
+        fprintf(out, "];\n");
     }
     for (int l = 0; l < topo->n_links; l++) {
-        struct link link = topo->links[l];
-        bool both = is_cable(topo, l);
-        fprintf(out, "  v%d -> v%d [label=\"%.4g Gbps\"%s];\n", link.src, link.dst,
-                link.capacity_Bps * 8e-9, both ? "" : " dir=forward");
+        bool both = is_cable(topo, l) && is_alike(topo, l);
+        write_edge(topo, l, both, out);
         l += both;
     }
     fprintf(out, "}\n");

@@ -87,6 +87,7 @@ struct fabric_spec {
         *arrangement; /* dragonfly: "palmtree" or "consecutive", see there. NULL = "palmtree" */
     const char *part; /* rail-only, multi-plane, multi-site: the kind of each. NULL = "fat-tree" */
     int planes, sites, gateways;
+    const struct net_graph *graph; /* graph: what its file says */
     int n_chassis; /* cascade: rows of the grid that a group is; 0 = 6 of 16 routers */
     int n_dimensions, side[FABRIC_MAX_DIMENSIONS]; /* torus, mesh, hyperx; 0 = chosen to fit */
     double link_Bps;   /* switch-to-switch links, one direction; 0 = as the NIC */
@@ -110,6 +111,7 @@ enum { TOPO_MAX_GPUS = 1 << 20, TOPO_MAX_LINKS = 1 << 24 };
 
 struct router;
 struct ways;
+struct net_graph;   /* a network that a file describes, see graph.h */
 struct fabric;      /* the fabric's own numbering of its links, see fabric.h */
 struct node_layout; /* what is plugged in where inside a server, see node.h */
 

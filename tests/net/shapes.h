@@ -2,6 +2,7 @@
 #ifndef TESTS_NET_SHAPES_H
 #define TESTS_NET_SHAPES_H
 
+#include "net/graph.h"
 #include "net/topo.h"
 #include "test.h"
 
@@ -46,6 +47,31 @@ static inline struct fabric_spec fabric_of(const char *kind)
         .link_latency_s = 0.5e-6,
         .global_latency_s = 2e-6,
     };
+}
+
+/* A network as a file may describe it: a ring of n_switches, each two neighbours joined by two cables, and
+ * one-card hosts dealt out in turn. */
+static inline const struct net_graph *ring_graph(int n_switches, int n_hosts, struct arena *perm)
+{
+    struct net_graph *net = arena_new(perm, struct net_graph, 1);
+    const char **names = arena_new(perm, const char *, n_switches);
+    struct graph_cable *cables = arena_new(perm, struct graph_cable, 2 * n_switches);
+    struct graph_host *hosts = arena_new(perm, struct graph_host, n_hosts);
+    const struct graph_way given = {.latency_s = -1};
+    int n = 0;
+    for (int s = 0; s < n_switches; s++) {
+        names[s] = arena_text(perm, "box %d", s);
+        /* in order of ends: switch 0 has its cables to the last one behind those to 1 */
+        for (int twin = 0; twin < 2 && s + 1 < n_switches; twin++)
+            cables[n++] = (struct graph_cable){s, s + 1, {given, given}, false};
+        for (int twin = 0; twin < 2 && s == 0 && n_switches > 2; twin++)
+            cables[n++] = (struct graph_cable){0, n_switches - 1, {given, given}, false};
+    }
+    for (int h = 0; h < n_hosts; h++)
+        hosts[h] = (struct graph_host){h, 0, h % n_switches, {given, given}};
+    *net = (struct net_graph){
+        "test", names, arena_new(perm, int8_t, n_switches), n_switches, cables, n, hosts, n_hosts};
+    return net;
 }
 
 /* the built graph; the test fails with the messages when there are any */

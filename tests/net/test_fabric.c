@@ -5,7 +5,8 @@ static const int n_ports[] = {1, 2, 3, 5, 7, 8, 9, 16, 33, 64, 100, 257};
 enum { N_PORT_COUNTS = sizeof n_ports / sizeof n_ports[0] };
 
 /* small switches, so that many counts of ports have all levels */
-static struct fabric_spec small_fabric(const struct fabric_kind *kind, int variant)
+static struct fabric_spec small_fabric(const struct fabric_kind *kind, int variant,
+                                       struct arena *perm)
 {
     struct fabric_spec fabric = fabric_of(kind->name);
     fabric.levels = variant & 1 ? 3 : 0;
@@ -16,6 +17,7 @@ static struct fabric_spec small_fabric(const struct fabric_kind *kind, int varia
     fabric.routing = variant & 4 ? "ecmp" : "static";
     fabric.wiring = variant & 1 ? "rail" : "packed";
     fabric.seed = 7;
+    fabric.graph = strcmp(kind->name, "graph") == 0 ? ring_graph(9, 300, perm) : NULL;
     fabric.planes = 1; /* one-card servers have no more */
     if (variant & 2) fabric.sites = 2;
     if (variant & 1) fabric.gateways = 3;
@@ -43,7 +45,7 @@ static void routes_of_every_fabric_are_whole(void **state)
         for (int variant = 0; variant < 8; variant++) {
             for (int c = 0; c < N_PORT_COUNTS; c++) {
                 struct arena scratch = *(struct arena *)*state;
-                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant);
+                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant, &scratch);
                 int n = n_ports[c];
                 struct topo *topo = built(one_gpu_node(), fabric, n, &scratch);
                 if (n == 1) assert_null(topo->fabric);
@@ -64,7 +66,7 @@ static void every_link_has_capacity_and_a_name_that_finds_it(void **state)
         for (int variant = 0; variant < 4; variant++) {
             for (int c = 0; c < N_PORT_COUNTS; c++) {
                 struct arena scratch = *(struct arena *)*state;
-                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant);
+                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant, &scratch);
                 struct topo *topo = built(one_gpu_node(), fabric, n_ports[c], &scratch);
                 for (int l = 0; l < topo->n_links; l++) {
                     assert_true(topo->links[l].capacity_Bps > 0);
@@ -80,7 +82,7 @@ static void cables_between_the_same_two_vertices_are_neighbours(void **state)
 {
     for (int k = 0; k < n_fabric_kinds; k++) {
         struct arena scratch = *(struct arena *)*state;
-        struct fabric_spec fabric = small_fabric(&fabric_kinds[k], 0);
+        struct fabric_spec fabric = small_fabric(&fabric_kinds[k], 0, &scratch);
         struct topo *topo = built(one_gpu_node(), fabric, 24, &scratch);
         int n = topo->n_vertices;
         int *last = arena_new(&scratch, int, (int64_t)n *n); /* 1 + the latest link of a pair */
@@ -98,7 +100,7 @@ static void the_bisection_is_positive_and_never_above_the_ports(void **state)
         for (int variant = 0; variant < 4; variant++) {
             for (int c = 1; c < N_PORT_COUNTS; c++) {
                 struct arena scratch = *(struct arena *)*state;
-                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant);
+                struct fabric_spec fabric = small_fabric(&fabric_kinds[k], variant, &scratch);
                 struct topo *topo = built(one_gpu_node(), fabric, n_ports[c], &scratch);
                 double bisection_Bps = topo->fabric->kind->bisection_Bps(topo);
                 assert_true(bisection_Bps > 0);
