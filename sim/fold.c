@@ -105,6 +105,11 @@ static int vertex_of_thing(const struct graph *graph, int thing)
     return thing < n_links ? graph->link_vertex[thing] : thing - n_links;
 }
 
+static int64_t n_tallies(const struct pattern *pattern)
+{
+    return pattern->first[(int64_t)pattern->n_epochs * pattern->n_groups * pattern->n_bundles];
+}
+
 static bool alone(const struct layout *layout, int comm)
 {
     return layout->first_group[comm + 1] - layout->first_group[comm] == 1;
@@ -118,7 +123,7 @@ static void mark_links(const struct layout *layout, int32_t *used)
     for (int l = 0; any && l < n_links; l++) used[l] = 0;
     for (int i = 0; i < layout->n_laid; i++) {
         const struct pattern *pattern = layout->laid[i].pattern;
-        int64_t n = pattern->first[(int64_t)pattern->n_groups * pattern->n_bundles];
+        int64_t n = n_tallies(pattern);
         for (int64_t t = 0; t < n; t++) {
             int thing = pattern->tallies[t].thing;
             if (thing < n_links) used[thing] = 0;
@@ -152,6 +157,19 @@ static void number_vertices(struct graph *graph, struct arena *perm)
     }
 }
 
+/* Links are equal only if the same happens to them. */
+static void seed_events(struct graph *graph)
+{
+    const struct inputs *in = graph->layout->in;
+    for (int e = 0; e < in->n_events; e++) {
+        const struct link_event *event = &in->events[e];
+        int v = graph->link_vertex[event->link];
+        if (v < 0) continue;
+        int64_t what = event->failed ? -1 : bits_of(event->capacity_Bps);
+        graph->seed[v] = intern(&graph->interner, graph->seed[v], bits_of(event->at_s), what);
+    }
+}
+
 static void seed_vertices(struct graph *graph, struct arena *perm)
 {
     const struct layout *layout = graph->layout;
@@ -168,6 +186,7 @@ static void seed_vertices(struct graph *graph, struct arena *perm)
         graph->seed[graph->link_vertex[l]] =
             intern(&graph->interner, SEED_LINK, (int64_t)link->tier, bits_of(link->capacity_Bps));
     }
+    seed_events(graph);
     for (int c = 0; c < in->job->n_comms; c++) {
         for (int g = layout->first_group[c]; g < layout->first_group[c + 1]; g++) {
             int v = graph->group_vertex[g];
@@ -239,32 +258,36 @@ static int32_t weight_of(struct graph *graph, double n_flows)
     return (int32_t)-intern(&graph->interner, SEED_PART, (int64_t)kept, exponent);
 }
 
-static void join_group(struct graph *graph, const struct laid *laid, int turn, int label)
+/* The group's flows in one epoch of routes. */
+static void join_group(struct graph *graph, const struct laid *laid, int epoch, int turn, int label)
 {
     const struct pattern *pattern = laid->pattern;
     int comm = graph->layout->shapes[laid->shape].comm;
     for (int b = 0; b < pattern->n_bundles; b++) {
-        int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+        int64_t cell = ((int64_t)epoch * pattern->n_groups + turn) * pattern->n_bundles + b;
         for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            const struct tally *tally = &pattern->tallies[t];
             join(graph, comm, laid->groups[turn],
-                 (struct sym_edge){.v = vertex_of_thing(graph, pattern->tallies[t].thing),
+                 (struct sym_edge){.v = vertex_of_thing(graph, tally->thing),
                                    .label = label + b,
-                                   .weight = weight_of(graph, pattern->tallies[t].n_flows)});
+                                   .weight = weight_of(graph, tally->n_flows)});
         }
     }
 }
 
-/* Bundles of all patterns are numbered through, after the communicators: labels of edges. */
+/* Bundles of all patterns and epochs are numbered through, after the communicators: labels of edges. */
 static void join_things(struct graph *graph)
 {
     int label = graph->layout->in->job->n_comms;
     for (int i = 0; i < graph->layout->n_laid; i++) {
         const struct laid *laid = &graph->layout->laid[i];
-        for (int turn = 0; turn < laid->pattern->n_groups; turn++) {
+        for (int turn = 0; turn < laid->pattern->n_groups; turn++)
             seed_latencies(graph, laid, turn, label);
-            join_group(graph, laid, turn, label);
+        for (int epoch = 0; epoch < laid->pattern->n_epochs; epoch++) {
+            for (int turn = 0; turn < laid->pattern->n_groups; turn++)
+                join_group(graph, laid, epoch, turn, label);
+            label += laid->pattern->n_bundles + 1;
         }
-        label += laid->pattern->n_bundles + 1;
     }
 }
 
@@ -275,7 +298,7 @@ static int64_t most_edges(const struct layout *layout)
     for (int i = 0; i < layout->n_laid; i++) {
         const struct pattern *pattern = layout->laid[i].pattern;
         if (alone(layout, layout->shapes[layout->laid[i].shape].comm)) continue;
-        n += pattern->first[(int64_t)pattern->n_groups * pattern->n_bundles];
+        n += n_tallies(pattern);
     }
     return n;
 }

@@ -15,6 +15,20 @@ struct degraded_link {
     double factor;    /* of its capacity, (0, 1] */
 };
 
+/* a link changes while the job runs */
+struct link_event {
+    double at_s;
+    int link;
+    double capacity_Bps; /* from then on; > 0 */
+    bool failed;         /* it carries nothing any more; the capacity does not matter */
+};
+
+/* from then on flows take the ways of this network, in which more links have failed */
+struct route_epoch {
+    double from_s;
+    const struct topo *topo;
+};
+
 struct slow_gpu {
     int gpu;
     double factor; /* > 0: kernels take this many times as long */
@@ -45,6 +59,10 @@ struct inputs {
     int n_gpus;
     const struct slow_gpu *slow;
     int n_slow;
+    const struct link_event *events; /* in order of time */
+    int n_events;
+    const struct route_epoch *epochs; /* after the first, which is `topo`; in order of time */
+    int n_epochs;
     enum fidelity fidelity;
     bool fold; /* simulate one of each symmetry class (default) */
     double

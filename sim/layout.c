@@ -291,7 +291,7 @@ static void list_groups(struct layout *layout, int at, struct arena *perm)
         laid->turn[g] = n_groups;
         laid->groups[n_groups++] = first + g;
     }
-    pattern_open(laid->pattern, n_groups, perm);
+    pattern_open(laid->pattern, n_groups, 1 + layout->in->n_epochs, perm);
 }
 
 static int find_pattern(struct layout *layout, int shape, const struct choice *choice,
@@ -334,9 +334,10 @@ static void lay_all(struct layout *layout, struct arena *perm)
         struct laid *laid = &layout->laid[l];
         list_groups(layout, l, perm);
         bool ordered = layout->shapes[laid->shape].ordered;
-        for (int i = 0; i < laid->pattern->n_groups; i++) {
-            const struct place *place = layout->places[ordered][laid->groups[i]];
-            pattern_lay(laid->pattern, i, place, count_memory, scratch, perm);
+        int n = laid->pattern->n_groups;
+        for (int i = 0; i < n * laid->pattern->n_epochs; i++) {
+            struct place place = place_at(layout->places[ordered][laid->groups[i % n]], i / n);
+            pattern_lay(laid->pattern, i, &place, count_memory, scratch, perm);
         }
     }
 }

@@ -16,6 +16,9 @@
 
 enum { WINDOW = 8 };
 
+/* What a send that is rerouted in the moment of its end still has to carry: nothing to speak of. */
+static const double NEARLY_OVER_B = 1e-9;
+
 /* Sends in flight with one latency arrive in the order in which they left: a queue, not a heap. */
 struct delay_line {
     double latency_s;
@@ -47,6 +50,7 @@ struct lane {
     struct coll_send *sends;    /* [window] issued but not arrived, by number modulo the window */
     struct link_share *carried; /* of `way`, where routes go by load */
     int n_carried;
+    int32_t flow; /* in the fluid, while it drains; -1 = nothing to carry */
 };
 
 /* arrivals at a slot, and the lanes that wait until it has counted enough */
@@ -238,6 +242,17 @@ static bool wait_for_counter(struct player *player, int number, const struct col
     return true;
 }
 
+static void start_flow(struct player *player, int number, double work_B)
+{
+    struct lane *lane = &state_of(player)->lanes[number];
+    lane->flow = fluid_add(player->fluid, (struct activity_spec){.loads = lane->way.loads,
+                                                                 .n_loads = lane->way.n_loads,
+                                                                 .work = work_B,
+                                                                 .cap = HUGE_VAL,
+                                                                 .weight = 1.0,
+                                                                 .tag = number});
+}
+
 static void drain_next(struct player *player, int number)
 {
     struct lane *lane = &state_of(player)->lanes[number];
@@ -245,18 +260,13 @@ static void drain_next(struct player *player, int number)
     const struct group_sends *group = &state_of(player)->groups[lane->meeting];
     const struct coll_send *send = &lane->sends[lane->started++ % group->window];
     lane->draining = true;
+    lane->flow = -1;
     if (send->size_B <= 0.0 || lane->way.n_loads == 0) {
         delay(player, find_line(player, 0.0), player->now_s,
               ~number); /* nothing to carry: at once */
         return;
     }
-    fluid_add(player->fluid,
-              (struct activity_spec){.loads = lane->way.loads,
-                                     .n_loads = lane->way.n_loads,
-                                     .work = send->size_B * player->meetings[lane->meeting].times,
-                                     .cap = HUGE_VAL,
-                                     .weight = 1.0,
-                                     .tag = number});
+    start_flow(player, number, send->size_B * player->meetings[lane->meeting].times);
 }
 
 /* The lane's next send, generated once; NULL when there is none. */
@@ -408,8 +418,10 @@ static void open_group(struct player *player, int meeting)
     const struct plan_group *class = &player->plan->groups[m->group];
     const struct plan_coll *coll = &player->plan->colls[m->coll];
     group->coll = m->coll;
-    group->place = place_group(player->plan->in, class->comm, class->rep,
-                               place_ordered(coll->req.kind), player->perm);
+    struct place *place = place_group(player->plan->in, class->comm, class->rep,
+                                      place_ordered(coll->req.kind), player->perm);
+    *place = place_at(place, player->epoch);
+    group->place = place;
     group->seats = find_seats(player->plan, class, group->place, player->perm);
     group->first_port = isinf(coll->row->channel_cap_Bps) ? -1 : state->first_port[m->group];
     group->window = coll->req.rendezvous ? 1 : WINDOW;
@@ -474,6 +486,29 @@ static void sends_flow_ended(struct player *player, int lane)
     arrived(player, lane);
 }
 
+/* All lanes go by the ways of the new epoch, and what drains goes on by them. */
+static void sends_reroute(struct player *player)
+{
+    struct message *state = state_of(player);
+    for (int m = 0; m < player->group_meeting[player->plan->n_groups]; m++) {
+        struct group_sends *group = &state->groups[m];
+        if (!group->place) continue;
+        struct place *place = arena_new(player->perm, struct place, 1);
+        *place = place_at(group->place, player->epoch);
+        group->place = place;
+    }
+    for (int l = 0; l < state->n_lanes; l++) {
+        struct lane *lane = &state->lanes[l];
+        int dst = lane->way_dst;
+        if (dst < 0) continue;
+        lane->way_dst = -1;
+        find_way(player, lane, dst, lane->way_channel);
+        if (!lane->draining || lane->flow < 0) continue;
+        double left_B = fluid_remove(player->fluid, lane->flow);
+        start_flow(player, l, fmax(left_B, NEARLY_OVER_B));
+    }
+}
+
 /* ---- the clock of the delay lines ---- */
 
 static double sends_next_s(const struct player *player)
@@ -520,6 +555,7 @@ static const struct expander sends_expander = {
     .flow_ended = sends_flow_ended,
     .next_s = sends_next_s,
     .take_due = sends_take_due,
+    .reroute = sends_reroute,
 };
 
 /* ---- links that need no watch ---- */
@@ -620,7 +656,8 @@ struct run *engine_message(const struct plan *plan, struct arena *perm)
     state->resource_of = arena_new(perm, int32_t, plan->in->topo->n_links);
     for (int l = 0; l < plan->in->topo->n_links; l++) state->resource_of[l] = -1;
     for (int r = 0; r < plan->n_link_classes; r++) state->resource_of[plan->rep_link[r]] = r;
-    spare_links(plan, state->resource_of, *perm);
+    /* which of two links fills first is not said once for all where links change */
+    if (plan->in->n_events == 0) spare_links(plan, state->resource_of, *perm);
     if (topo_by_load(plan->in->topo))
         state->carried = arena_new(perm, double, plan->in->topo->n_links);
     player->expansion = state;

@@ -78,11 +78,13 @@ struct pattern *pattern_new(const struct coll_algo *algo, const struct coll_req 
     return pattern;
 }
 
-void pattern_open(struct pattern *pattern, int n_groups, struct arena *perm)
+void pattern_open(struct pattern *pattern, int n_groups, int n_epochs, struct arena *perm)
 {
+    int64_t n_laid = (int64_t)n_groups * n_epochs;
     pattern->n_groups = n_groups;
-    pattern->first = arena_new(perm, int64_t, (int64_t)n_groups * pattern->n_bundles + 1);
-    int64_t n_wires = (int64_t)n_groups * pattern->n_phases * N_HOP_KINDS;
+    pattern->n_epochs = n_epochs;
+    pattern->first = arena_new(perm, int64_t, n_laid * pattern->n_bundles + 1);
+    int64_t n_wires = n_laid * pattern->n_phases * N_HOP_KINDS;
     pattern->wire_s = arena_new(perm, double, n_wires);
     for (int64_t w = 0; w < n_wires; w++) pattern->wire_s[w] = -1.0;
 }
@@ -124,7 +126,7 @@ static void count(struct laying *laying, int thing, double part)
 
 static void lay_way(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
 {
-    const struct topo *topo = laying->place->in->topo;
+    const struct topo *topo = laying->place->topo;
     int links[ROUTE_MAX];
     int n = place_route(laying->place, flow, channel, links);
     for (int l = 0; l < n; l++) count(laying, links[l], 1.0);
@@ -135,7 +137,7 @@ static void lay_way(struct laying *laying, struct coll_flow flow, int channel, d
 /* over several links side by side */
 static void lay_spread(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
 {
-    const struct topo *topo = laying->place->in->topo;
+    const struct topo *topo = laying->place->topo;
     struct ways ways = place_spread(laying->place, flow, channel, laying->carried);
     enum hop_kind kind = HOP_SCALEUP;
     for (int i = 0; i < ways.n; i++) {
@@ -150,7 +152,7 @@ static void lay_spread(struct laying *laying, struct coll_flow flow, int channel
 
 static void lay_flow(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
 {
-    const struct topo *topo = laying->place->in->topo;
+    const struct topo *topo = laying->place->topo;
     if (topo_single(topo))
         lay_way(laying, flow, channel, wire_s);
     else
@@ -202,8 +204,9 @@ static void open_carried(struct pattern *pattern, int n_links, struct arena *per
 void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
                  struct lay_scratch scratch, struct arena *perm)
 {
-    const struct topo *topo = place->in->topo;
-    if (i == 0 && topo_by_load(topo)) open_carried(pattern, topo->n_links, perm);
+    const struct topo *topo = place->topo;
+    if (i % pattern->n_groups == 0 && topo_by_load(topo))
+        open_carried(pattern, topo->n_links, perm);
     struct laying laying = {pattern, place, scratch, 0, count_memory, NULL};
     for (int p = 0; p < pattern->n_phases; p++) {
         double *wire_s = pattern->wire_s + ((int64_t)i * pattern->n_phases + p) * N_HOP_KINDS;

@@ -19,11 +19,12 @@ struct pattern {
     int n_phases, n_bundles;
     int *phase_bundle; /* [n_phases + 1] first bundle of each phase */
     double *cap_share; /* [n_bundles] share of a member's channels that one flow gets, see below */
-    int n_groups;
-    int64_t *first; /* [n_groups * n_bundles + 1] into tallies */
+    int n_groups, n_epochs;
+    int64_t *first; /* [n_epochs * n_groups * n_bundles + 1] into tallies */
     struct tally *tallies;
     int64_t cap_tallies;
-    double *wire_s;   /* [n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
+    double *
+        wire_s; /* [n_epochs * n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
     double **carried; /* [n_phases][links] flows of the groups laid so far, for routings that go by
                          load: those of a phase start together. NULL otherwise */
 };
@@ -38,8 +39,8 @@ struct pattern {
 struct pattern *pattern_new(const struct coll_algo *algo, const struct coll_req *req,
                             struct arena *perm);
 
-/* pattern_open — room for the groups that will be laid. */
-void pattern_open(struct pattern *pattern, int n_groups, struct arena *perm);
+/* pattern_open — room for the groups that will be laid, once for each epoch of routes. */
+void pattern_open(struct pattern *pattern, int n_groups, int n_epochs, struct arena *perm);
 
 /* pattern_same — would this request move as the pattern's first one (same phases and bundles)? */
 bool pattern_same(const struct pattern *pattern, const struct coll_algo *algo,
@@ -51,7 +52,8 @@ struct lay_scratch {
     int32_t *touched; /* [n_links + n_ranks] */
 };
 
-/* pattern_lay — the i-th group (in turn, from 0). Cost O(flows * path). */
+/* pattern_lay — the i-th group (in turn, from 0; those of epoch e are e * n_groups and on). Cost
+ * O(flows * path). */
 void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
                  struct lay_scratch scratch, struct arena *perm);
 

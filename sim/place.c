@@ -111,6 +111,7 @@ struct place *place_group(const struct inputs *in, int comm, int group, bool ord
     struct place *place = arena_new(perm, struct place, 1);
     int n = job_group_size(in->job, comm);
     *place = (struct place){.in = in,
+                            .topo = in->topo,
                             .comm = comm,
                             .group = group,
                             .n_ranks = n,
@@ -124,6 +125,13 @@ struct place *place_group(const struct inputs *in, int comm, int group, bool ord
     count_nodes(place);
     find_rails(place);
     return place;
+}
+
+struct place place_at(const struct place *place, int epoch)
+{
+    struct place at = *place;
+    if (epoch > 0) at.topo = place->in->epochs[epoch - 1].topo;
+    return at;
 }
 
 int place_root(const struct place *place, int root)
@@ -176,7 +184,7 @@ static struct route_ask ask_of(const struct place *place, struct coll_flow flow,
 int place_route(const struct place *place, struct coll_flow flow, int channel, int *links)
 {
     struct route_ask ask = ask_of(place, flow, channel);
-    return topo_route(place->in->topo, ask.src, ask.dst, ask.rail, ask.key, links);
+    return topo_route(place->topo, ask.src, ask.dst, ask.rail, ask.key, links);
 }
 
 struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
@@ -184,7 +192,7 @@ struct ways place_spread(const struct place *place, struct coll_flow flow, int c
 {
     struct route_ask ask = ask_of(place, flow, channel);
     ask.load = load;
-    return topo_spread(place->in->topo, &ask);
+    return topo_spread(place->topo, &ask);
 }
 
 enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links)

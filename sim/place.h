@@ -17,6 +17,7 @@
 
 struct place {
     const struct inputs *in;
+    const struct topo *topo; /* whose ways flows take: in->topo, or that of a later epoch */
     int comm, group;
     int n_ranks, n_servers;
     int n_nodes;        /* that hold members */
@@ -33,6 +34,9 @@ struct place {
 /* place_group — cost O(n log n) of its ranks, O(n) when they already stand in order of GPUs. */
 struct place *place_group(const struct inputs *in, int comm, int group, bool ordered,
                           struct arena *perm);
+
+/* place_at — the same group with the ways of an epoch (0: the first). */
+struct place place_at(const struct place *place, int epoch);
 
 /* place_ordered — may the members of this kind of collective be put in order of GPUs? */
 bool place_ordered(enum coll_kind kind);

@@ -53,6 +53,9 @@ static void make_resources(struct planner *planner)
         if (plan->n_links[c]++ == 0) plan->rep_link[c] = l;
         plan->capacity[c] = topo->links[l].capacity_Bps;
     }
+    plan->event_resource = arena_new(planner->perm, int, planner->in->n_events);
+    for (int e = 0; e < planner->in->n_events; e++)
+        plan->event_resource[e] = fold->link_class[planner->in->events[e].link];
     double hbm_Bps = planner->in->gpu.hbm_Bps * planner->in->gpu.hbm_frac;
     must(hbm_Bps > 0.0 || planner->in->hbm_per_comm_B <= 0.0);
     for (int r = plan->n_link_classes; r < plan->n_resources; r++) {
@@ -151,8 +154,9 @@ static double load_factor(const struct planner *planner, int resource, const str
     return planner->in->hbm_per_comm_B / plan->classes[rank_class].n_ranks;
 }
 
-static void sum_loads(struct planner *planner, const struct laid *laid, int group_class, int b,
-                      const struct lib_choice *row, struct plan_bundle *out)
+/* Loads of a bundle of all groups of a class in one epoch of routes. */
+static struct load_list sum_loads(struct planner *planner, const struct laid *laid, int group_class,
+                                  int epoch, int b, const struct lib_choice *row)
 {
     const struct pattern *pattern = laid->pattern;
     const struct layout *layout = planner->layout;
@@ -162,7 +166,7 @@ static void sum_loads(struct planner *planner, const struct laid *laid, int grou
          m++) {
         int turn = laid->turn[planner->members[m] - first_group];
         must(turn >= 0);
-        int64_t cell = (int64_t)turn * pattern->n_bundles + b;
+        int64_t cell = ((int64_t)epoch * pattern->n_groups + turn) * pattern->n_bundles + b;
         for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
             int resource = resource_of(planner, pattern->tallies[t].thing);
             if (planner->sum[resource] <= 0.0) planner->touched[n++] = resource;
@@ -176,8 +180,21 @@ static void sum_loads(struct planner *planner, const struct laid *laid, int grou
         loads[i] = (struct load){resource, flows * load_factor(planner, resource, row)};
         planner->sum[resource] = 0.0;
     }
-    out->loads = loads;
-    out->n_loads = n;
+    return (struct load_list){loads, n};
+}
+
+static void load_bundle(struct planner *planner, const struct laid *laid, int group_class, int b,
+                        const struct lib_choice *row, struct plan_bundle *out)
+{
+    int n_epochs = planner->in->n_epochs;
+    struct load_list first = sum_loads(planner, laid, group_class, 0, b, row);
+    out->loads = first.loads;
+    out->n_loads = first.n;
+    if (n_epochs == 0) return;
+    struct load_list *later = arena_new(planner->perm, struct load_list, n_epochs);
+    for (int e = 0; e < n_epochs; e++)
+        later[e] = sum_loads(planner, laid, group_class, e + 1, b, row);
+    out->later = later;
 }
 
 static const struct plan_bundle *find_ready(struct planner *planner, int group_class,
@@ -193,7 +210,7 @@ static const struct plan_bundle *find_ready(struct planner *planner, int group_c
     struct plan_bundle *bundles = arena_new(planner->scratch, struct plan_bundle, n);
     double channels_Bps = choice->row->channel_cap_Bps * planner->in->library.n_channels;
     for (int b = 0; b < n; b++) {
-        sum_loads(planner, laid, group_class, b, choice->row, &bundles[b]);
+        load_bundle(planner, laid, group_class, b, choice->row, &bundles[b]);
         bundles[b].cap_Bps = channels_Bps * laid->pattern->cap_share[b];
     }
     if (planner->n_ready == planner->cap_ready) {

@@ -12,13 +12,20 @@
 #include "inputs.h"
 #include "net/fluid.h"
 
+/* what one activity at rate 1 takes of resources */
+struct load_list {
+    const struct load *loads;
+    int n;
+};
+
 struct plan_bundle {
     /* On link classes and, with in->hbm_per_comm_B, memory of rank classes; n = load of one link of
      * the class at rate 1 of the bundles of all groups of the class: one activity stands for them. */
     const struct load *loads;
     int n_loads;
-    double bytes_per_B; /* bytes per flow for each byte of the collective's size */
-    double cap_Bps;     /* per flow; INFINITY if none */
+    const struct load_list *later; /* [in->n_epochs] the same in later epochs of routes */
+    double bytes_per_B;            /* bytes per flow for each byte of the collective's size */
+    double cap_Bps;                /* per flow; INFINITY if none */
 };
 
 struct plan_phase {
@@ -71,6 +78,8 @@ struct plan {
     double *capacity; /* [n_resources] link classes, then the memory of each rank class */
     int *rep_link;    /* [n_resources] a link of the class; -1 for memory */
     int *n_links;     /* [n_resources] links in the class */
+    int *
+        event_resource; /* [in->n_events] the class of the link that changes, -1 = no flow crosses it */
     int n_link_classes, n_resources;
     const char *const *warnings;
     int n_warnings;
@@ -78,6 +87,13 @@ struct plan {
 
 /* plan_build — fold and place. Pure; cost O(ranks * channels * path length * patterns). */
 struct plan *plan_build(const struct inputs *in, struct arena *perm);
+
+/* plan_loads — of a bundle in an epoch of routes, from 0. */
+static inline struct load_list plan_loads(const struct plan_bundle *bundle, int epoch)
+{
+    if (epoch == 0) return (struct load_list){bundle->loads, bundle->n_loads};
+    return bundle->later[epoch - 1];
+}
 
 /* plan_program — what the ranks of a class run. */
 static inline const struct program *plan_program(const struct plan *plan, int rank_class)

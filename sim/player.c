@@ -132,6 +132,16 @@ static double *scaled_capacity(const struct plan *plan, const struct scale *scal
     return capacity;
 }
 
+/* What happens to links while the job runs. */
+static void await_links(struct player *player)
+{
+    const struct inputs *in = player->plan->in;
+    for (int e = 0; e < in->n_events; e++)
+        evq_push(player->queue, in->events[e].at_s, EVENT_LINK, e);
+    for (int e = 0; e < in->n_epochs; e++)
+        evq_push(player->queue, in->epochs[e].from_s, EVENT_REROUTE, e + 1);
+}
+
 struct player *player_open(const struct plan *plan, const struct scale *scale,
                            const struct expander *expander, int n_ports, struct arena *perm)
 {
@@ -150,6 +160,7 @@ struct player *player_open(const struct plan *plan, const struct scale *scale,
     player->run->bottleneck_s = arena_new(perm, double, plan->n_resources + 1);
     open_streams(player, perm);
     open_meetings(player, perm);
+    await_links(player);
     return player;
 }
 
@@ -340,11 +351,13 @@ int player_take_slot(struct player *player, int meeting)
             player->active = arena_grow(player->perm, int32_t, player->active, n, capacity);
             player->active_meeting =
                 arena_grow(player->perm, int32_t, player->active_meeting, n, capacity);
+            player->flows = arena_grow(player->perm, struct slot_flow, player->flows, n, capacity);
             player->cap_active = capacity;
         }
         slot = player->n_active++;
     }
     player->active[slot] = -1;
+    player->flows[slot] = (struct slot_flow){-1, -1};
     player->active_meeting[slot] = meeting;
     return slot;
 }
@@ -352,6 +365,7 @@ int player_take_slot(struct player *player, int meeting)
 void player_free_slot(struct player *player, int slot)
 {
     player->active[slot] = -1;
+    player->flows[slot].id = -1;
     player->active_meeting[slot] = player->first_free;
     player->first_free = slot;
 }
@@ -382,18 +396,48 @@ static void take_flows(struct player *player)
     }
 }
 
+/* What is left of a failed link: flows on it stand still until they are rerouted, but have a rate. */
+static const double STALLED = 1e-12;
+
+static void change_link(struct player *player, int number)
+{
+    const struct plan *plan = player->plan;
+    const struct link_event *event = &plan->in->events[number];
+    int resource = plan->event_resource[number];
+    if (resource < 0) return;
+    double factor = player->scale.tier[plan->in->topo->links[event->link].tier];
+    double capacity_Bps = event->failed ? plan->capacity[resource] * STALLED : event->capacity_Bps;
+    fluid_set_capacity(player->fluid, resource, capacity_Bps * factor);
+}
+
+static void take_event(struct player *player, struct event event)
+{
+    switch ((enum event_kind)event.kind) {
+    case EVENT_OP_END:
+        end_op(player, event.id, player->streams[event.id].start_s);
+        break;
+    case EVENT_NOTHING_MOVED:
+        player_finish(player, event.id);
+        break;
+    case EVENT_EXPANDER:
+        player->expander->event(player, event.id);
+        break;
+    case EVENT_LINK:
+        change_link(player, event.id);
+        break;
+    case EVENT_REROUTE:
+        player->epoch = event.id;
+        player->expander->reroute(player);
+        break;
+    }
+}
+
 static void take_events(struct player *player)
 {
     while (!evq_empty(player->queue) && evq_peek(player->queue).time_s <= player->now_s) {
         struct event event = evq_pop(player->queue);
         player->run->n_events++;
-        if (event.kind == EVENT_OP_END) {
-            end_op(player, event.id, player->streams[event.id].start_s);
-        } else if (event.kind == EVENT_NOTHING_MOVED) {
-            player_finish(player, event.id);
-        } else {
-            player->expander->event(player, event.id);
-        }
+        take_event(player, event);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "base/evq.h"
 #include "engine.h"
 
-enum event_kind { EVENT_OP_END, EVENT_NOTHING_MOVED, EVENT_EXPANDER };
+enum event_kind { EVENT_OP_END, EVENT_NOTHING_MOVED, EVENT_EXPANDER, EVENT_LINK, EVENT_REROUTE };
 
 struct stream_state {
     int32_t iteration, position; /* of its head: the op running or next to run */
@@ -33,6 +33,7 @@ struct expander {
     void (*flow_ended)(struct player *player, int tag);
     double (*next_s)(const struct player *player); /* its own next moment; NULL = has none */
     void (*take_due)(struct player *player);
+    void (*reroute)(struct player *player); /* player->epoch has changed: what is under way, too */
 };
 
 struct player {
@@ -43,6 +44,7 @@ struct player {
     const struct expander *expander;
     void *expansion; /* the expander's own state */
     double now_s;
+    int epoch; /* of routes, from 0 */
     struct evq *queue;
     struct fluid *fluid;
     struct run *run;
@@ -63,6 +65,10 @@ struct player {
     int32_t *active; /* [n_active] fluid id of a bundle whose bottleneck is noted, -1 = not noted */
     int32_t
         *active_meeting; /* [n_active] its meeting; of a free slot: the next free one, -1 = none */
+    struct slot_flow {
+        int32_t id,
+            bundle; /* in the fluid, in the plan; id -1 = the slot is free, or not the bundles' */
+    } * flows;      /* [n_active] */
     int n_active, cap_active, first_free;
 };
 

@@ -338,6 +338,32 @@ static void find_interval(struct result *result, struct base base, struct arena 
     result->interval_s[1] = result->iteration_s * exp(width);
 }
 
+static void warn(struct result *result, const char *warning, struct arena *perm)
+{
+    const char **warnings = arena_new(perm, const char *, result->n_warnings + 1);
+    for (int w = 0; w < result->n_warnings; w++) warnings[w] = result->warnings[w];
+    warnings[result->n_warnings++] = warning;
+    result->warnings = warnings;
+}
+
+/* Changes of links that the run does not show. */
+static void warn_of_events(struct result *result, struct arena *perm)
+{
+    const struct inputs *in = result->in;
+    if (in->n_events == 0) return;
+    double at_s = in->events[in->n_events - 1].at_s;
+    if (in->fidelity == FIDELITY_ESTIMATE) {
+        warn(result, "closed forms know no time: links are as at the start", perm);
+    } else if (at_s >= result->run->end_s) {
+        warn(result,
+             arena_text(perm,
+                        "a link changes at %.6g s, but the %d steps that are run end at %.6g s "
+                        "(run/iterations)",
+                        at_s, in->job->n_iterations, result->run->end_s),
+             perm);
+    }
+}
+
 struct result *predict(const struct inputs *in, struct arena *perm)
 {
     struct result *result = arena_new(perm, struct result, 1);
@@ -350,6 +376,7 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->warnings = result->plan->warnings;
     result->n_warnings = result->plan->n_warnings;
     if (result->stuck) return result;
+    warn_of_events(result, perm);
     result->iteration_s = result->run->iteration_s;
     explain_time(result, *perm);
     result->throughput = in->job->samples_per_iteration / result->iteration_s;

@@ -98,7 +98,12 @@ static const struct field run_fields[] = {
 };
 static const struct field degraded_fields[] = {
     TEXT("link", struct degraded_keys, link, NULL, "name of a link, \"A -> B\", or of both directions, \"A <-> B\"; * stands for any text"),
-    REAL("factor", DIM_FRACTION, struct degraded_keys, factor, 1e-6, 1, NULL, "what is left of its capacity"),
+    REAL("factor", DIM_FRACTION, struct degraded_keys, factor, 1e-6, 1, "1", "what is left of its capacity"),
+    REAL("bandwidth", DIM_RATE, struct degraded_keys, bandwidth_Bps, 0, 1e18, "0GB/s", "its capacity, before the factor; 0 = as it is"),
+    REAL("latency", DIM_TIME, struct degraded_keys, latency_s, 0, 10, "0s", "of the link; 0 = as it is"),
+    BOOL("failed", struct degraded_keys, failed, "false", "it carries nothing, and routes avoid it; a network that is cut is an error"),
+    REAL("at", DIM_TIME, struct degraded_keys, at_s, 0, 1e9, "0s", "moment of the run from which on this holds; a failed link named again without failed is back"),
+    REAL("detection", DIM_TIME, struct degraded_keys, detection_s, 0, 1e6, "100ms", "failed, at: until then flows on the link stand still, then all go by the new routes. No measured number: switches mend their own groups of ports in milliseconds, a subnet manager takes seconds"),
 };
 static const struct field slow_fields[] = {
     INT("gpu", struct slow_gpu, gpu, 0, MAX_GPUS - 1, NULL, "GPU number, from 0"),
@@ -110,7 +115,7 @@ const struct part key_parts[N_KEYS_PARTS] = {
     [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
     [KEYS_MEASURED] = {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
     [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
-    [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be.", degraded_fields, N_OF(degraded_fields), true},
+    [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be, or fail.", degraded_fields, N_OF(degraded_fields), true},
     [KEYS_SLOW] = {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
 };
 /* clang-format on */

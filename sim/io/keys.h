@@ -38,7 +38,8 @@ struct run_keys {
 };
 struct degraded_keys {
     const char *link;
-    double factor;
+    double factor, bandwidth_Bps, latency_s, at_s, detection_s;
+    bool failed;
 };
 
 /* an object of a scenario beside the profiles */

@@ -4,10 +4,10 @@
 #include "base/rng.h"
 #include "io/keys.h"
 #include "io/layers.h"
+#include "io/links.h"
 #include "io/profile.h"
 #include "workload/parallel.h"
 
-#include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -670,75 +670,12 @@ static bool list_of(const struct loader *load, const char *key, const struct jso
     return false;
 }
 
-/* degrade — the links of a name or pattern; returns how many. */
-static int degrade(struct topo *topo, const char *pattern, double factor)
-{
-    if (!strpbrk(pattern, "*?[")) {
-        int link = topo_find_link(topo, pattern);
-        if (link >= 0) topo->links[link].capacity_Bps *= factor;
-        return link >= 0;
-    }
-    int n = 0;
-    for (int l = 0; l < topo->n_links; l++) {
-        char name[TOPO_NAME_MAX];
-        topo_link_name(topo, l, name, sizeof name);
-        if (fnmatch(pattern, name, 0) != 0) continue;
-        topo->links[l].capacity_Bps *= factor;
-        n++;
-    }
-    return n;
-}
-
-static void unknown_link(const struct loader *load, const struct json_node *node, const char *name)
-{
-    const struct topo *topo = load->in->topo;
-    int n = topo->n_links < 20000 ? topo->n_links : 20000; /* enough to find a slip of the finger */
-    const char **names = arena_new(load->perm, const char *, n);
-    for (int l = 0; l < n; l++) {
-        char text[TOPO_NAME_MAX];
-        topo_link_name(topo, l, text, sizeof text);
-        names[l] = arena_text(load->perm, "%s", text);
-    }
-    const char *near = diag_nearest(name, names, n);
-    diag_error(load->diag, place(load, node), "no link is called \"%s\" (such as \"%s\")", name,
-               near ? near : names[0]);
-}
-
-/* degrade_both — "A <-> B" and "A <-> B #2" are both directions of a cable. */
-static void degrade_both(const struct loader *load, const struct json_node *link, const char *name,
-                         double factor)
-{
-    const char *arrow = strstr(name, " <-> ");
-    const char *far = arrow + strlen(" <-> ");
-    const char *number = strstr(far, " #");
-    if (!number) number = far + strlen(far);
-    int near_length = (int)(arrow - name);
-    int far_length = (int)(number - far);
-    const char *there = arena_text(load->perm, "%.*s -> %s", near_length, name, far);
-    const char *back =
-        arena_text(load->perm, "%.*s -> %.*s%s", far_length, far, near_length, name, number);
-    if (degrade(load->in->topo, there, factor) == 0) unknown_link(load, link, there);
-    if (degrade(load->in->topo, back, factor) == 0) unknown_link(load, link, back);
-}
-
-static void load_degraded_link(const struct loader *load, const struct json_node *node)
-{
-    struct degraded_keys keys = {.link = ""};
-    load_element(load, &key_parts[KEYS_DEGRADED], node, &keys);
-    if (!diag_ok(load->diag)) return;
-    const struct json_node *link = json_get(node, "link");
-    if (strstr(keys.link, " <-> ")) {
-        degrade_both(load, link, keys.link, keys.factor);
-    } else if (degrade(load->in->topo, keys.link, keys.factor) == 0) {
-        unknown_link(load, link, keys.link);
-    }
-}
-
 static void load_degraded(const struct loader *load)
 {
     const struct json_node *list;
     if (!list_of(load, "degraded", &list)) return;
-    for (int i = 0; i < json_size(list); i++) load_degraded_link(load, json_at(list, i));
+    const struct link_reader reader = {load->json, load->log, load->perm, load->diag};
+    links_load(&reader, list, load->in);
 }
 
 static void load_slow_gpus(const struct loader *load)

@@ -616,6 +616,22 @@ int fluid_add(struct fluid *fluid, struct activity_spec spec)
     return id;
 }
 
+/* Where it was the first of its group to end, solving looks for the next: its neck is touched. */
+double fluid_remove(struct fluid *fluid, int id)
+{
+    solve(fluid);
+    struct activity *activity = &fluid->activities[id];
+    int32_t neck = fluid->marks[id].neck;
+    set_rate(fluid, id, activity->rate);
+    if (neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
+    for (int k = 0; k < activity->n_loads; k++) detach(fluid, id, k);
+    if (neck >= 0 && fluid->resources[neck].n == 0) idheap_remove(&fluid->ends, neck);
+    give_places(fluid, activity->places, activity->n_loads);
+    activity->places = fluid->free_id;
+    fluid->free_id = id;
+    return activity->remaining;
+}
+
 void fluid_set_capacity(struct fluid *fluid, int resource, double capacity)
 {
     must(resource >= 0 && resource < fluid->n_resources && capacity > 0.0 && capacity < NEVER);

@@ -43,6 +43,10 @@ struct activity_spec {
 /* fluid_add — start an activity at the present time; returns its id (ids are reused after the end). */
 int fluid_add(struct fluid *fluid, struct activity_spec spec);
 
+/* fluid_remove — take an active activity out before its end (a flow gets another way, say); returns the
+ * work that is left. Its id is free. */
+double fluid_remove(struct fluid *fluid, int id);
+
 /* fluid_next_end_s — when the next activity ends at the present rates; INFINITY when none is active. */
 double fluid_next_end_s(struct fluid *fluid);
 

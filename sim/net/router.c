@@ -581,7 +581,7 @@ static void name_cut(const struct topo *topo, int here, int there, bool against,
                    link);
     else
         diag_error(diag, place,
-                   "the network is cut: no way from %s to %s without %s and %d other failed links",
+                   "the network is cut: no way from %s to %s without %s and %d more that failed",
                    from, to, link, topo->n_failed - 1);
 }
 

@@ -458,6 +458,41 @@ static void play_out(const struct net *net, struct play *play, struct arena scra
     assert_true(isinf(fluid_next_end_s(fluid)));
 }
 
+/* Work done and left are what it was to do. */
+static void put_back(const struct net *net, struct fluid *fluid, struct play *play, int i)
+{
+    struct activity_spec spec = net->specs[i];
+    spec.work = fluid_remove(fluid, play->ids[i]);
+    assert_close(spec.work + play->done[i], net->specs[i].work, 1e-9);
+    play->ids[i] = fluid_add(fluid, spec);
+}
+
+/* After each step one of the flows under way is taken out and put back on its own loads: rates are those
+ * of filling all over again, and each does its work. */
+static void flows_taken_out_and_put_back_go_on(void **state)
+{
+    for (uint64_t turn = 0; turn < N_NETS; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct net *net = draw_net(turn + 4000, &scratch);
+        struct fluid *fluid = fluid_new(net->capacity, net->n_links, &scratch);
+        struct play play = {.n_ended = 0}, whole;
+        uint64_t seed = turn + 1;
+        while (play.n_ended < net->n_flows) {
+            step(net, fluid, &play);
+            int i = pick(&seed, net->n_flows);
+            bool some_left = play.active[i] && play.done[i] < net->specs[i].work * (1 - 1e-9);
+            if (some_left) put_back(net, fluid, &play, i);
+            double got[MAX_FLOWS];
+            double want[MAX_FLOWS];
+            current_rates(net, fluid, &play, got);
+            reference_rates(net, play.active, want);
+            for (int f = 0; f < net->n_flows; f++) assert_close(got[f], want[f], 1e-9);
+        }
+        play_out(net, &whole, scratch);
+        for (int f = 0; f < net->n_flows; f++) assert_close(play.end_s[f], whole.end_s[f], 1e-9);
+    }
+}
+
 static void assert_refilled(uint64_t turn, struct arena scratch)
 {
     struct net *net = draw_net(turn, &scratch);
@@ -602,6 +637,7 @@ int main(void)
         cmocka_unit_test(equal_ends_are_one_event_in_the_order_of_adding),
         cmocka_unit_test(flows_that_share_nothing_are_not_rated_again),
         cmocka_unit_test(rates_are_those_of_filling_all_over_again),
+        cmocka_unit_test(flows_taken_out_and_put_back_go_on),
         cmocka_unit_test(group_raised_twice_stops_at_its_caps),
         cmocka_unit_test(rates_fit_the_links_and_are_max_min),
         cmocka_unit_test(every_activity_does_its_work_and_no_more),
