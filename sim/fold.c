@@ -89,6 +89,7 @@ enum { PART_BITS = 31 };
 
 struct graph {
     const struct layout *layout;
+    bool with_links; /* else as if every link were like every other */
     int n_ranks;
     int32_t *link_vertex;  /* [topo links] -1 = unused */
     int32_t *group_vertex; /* [groups] -1 = unused, or alone in its communicator */
@@ -145,7 +146,7 @@ static void number_vertices(struct graph *graph, struct arena *perm)
     graph->link_vertex = all_minus_one(topo->n_links, perm);
     graph->group_vertex = all_minus_one(layout->n_groups, perm);
     graph->n_vertices = graph->n_ranks;
-    mark_links(layout, graph->link_vertex);
+    if (graph->with_links) mark_links(layout, graph->link_vertex);
     for (int l = 0; l < topo->n_links; l++) {
         if (graph->link_vertex[l] == 0) graph->link_vertex[l] = graph->n_vertices++;
     }
@@ -170,6 +171,13 @@ static void seed_events(struct graph *graph)
     }
 }
 
+/* Groups of one class are served alike. */
+static int64_t shapes_of(const struct layout *layout, int group)
+{
+    int64_t n = (int64_t)layout->n_shapes + 1;
+    return (layout->shape_of[0][group] + 1) * n + layout->shape_of[1][group] + 1;
+}
+
 static void seed_vertices(struct graph *graph, struct arena *perm)
 {
     const struct layout *layout = graph->layout;
@@ -190,7 +198,8 @@ static void seed_vertices(struct graph *graph, struct arena *perm)
     for (int c = 0; c < in->job->n_comms; c++) {
         for (int g = layout->first_group[c]; g < layout->first_group[c + 1]; g++) {
             int v = graph->group_vertex[g];
-            if (v >= 0) graph->seed[v] = intern(&graph->interner, SEED_GROUP, c, 0);
+            if (v >= 0)
+                graph->seed[v] = intern(&graph->interner, SEED_GROUP, c, shapes_of(layout, g));
         }
     }
 }
@@ -291,10 +300,12 @@ static void join_things(struct graph *graph)
     }
 }
 
-static int64_t most_edges(const struct layout *layout)
+static int64_t most_edges(const struct graph *graph)
 {
+    const struct layout *layout = graph->layout;
     const struct job *job = layout->in->job;
     int64_t n = (int64_t)job->n_ranks * job->n_comms;
+    if (!graph->with_links) return n;
     for (int i = 0; i < layout->n_laid; i++) {
         const struct pattern *pattern = layout->laid[i].pattern;
         if (alone(layout, layout->shapes[layout->laid[i].shape].comm)) continue;
@@ -330,34 +341,238 @@ static void number_lone_groups(struct fold *fold, const struct layout *layout)
     }
 }
 
+static struct graph graph_of(const struct layout *layout, bool with_links, struct arena *perm)
+{
+    struct graph graph = {.layout = layout,
+                          .with_links = with_links,
+                          .n_ranks = layout->in->job->n_ranks,
+                          .interner = {.perm = perm}};
+    number_vertices(&graph, perm);
+    return graph;
+}
+
+static int refine(struct graph *graph, int32_t *class_of, struct arena *perm)
+{
+    graph->edges = arena_new(perm, struct sym_edge, most_edges(graph));
+    seed_vertices(graph, perm);
+    join_ranks(graph);
+    if (graph->with_links) join_things(graph);
+    return symmetry_refine(graph->seed, graph->n_vertices, graph->edges, graph->n_edges, class_of,
+                           *perm);
+}
+
+static void number_classes(struct fold *fold, const struct graph *graph, const int32_t *class_of,
+                           int n_classes, struct arena scratch)
+{
+    const struct layout *layout = graph->layout;
+    fold->n_rank_classes =
+        renumber(class_of, n_classes, NULL, graph->n_ranks, fold->rank_class, scratch);
+    fold->n_link_classes = renumber(class_of, n_classes, graph->link_vertex,
+                                    layout->in->topo->n_links, fold->link_class, scratch);
+    fold->n_group_classes = renumber(class_of, n_classes, graph->group_vertex, layout->n_groups,
+                                     fold->group_class, scratch);
+    number_lone_groups(fold, layout);
+}
+
+/* ---- merging ---- */
+
+struct merger {
+    const struct layout *layout;
+    struct fold *fold;
+    double *all;      /* [links] flows of everything */
+    double *own;      /* [links] of one bundle of a class; zero between two uses */
+    int32_t *touched; /* [links] */
+    bool *kept;       /* [links] */
+};
+
+/* a bundle in one epoch of routes */
+struct row {
+    int bundle, epoch;
+};
+
+/* Does a flow through link a wait longer than one through b? By the first count, then the second. */
+static bool holds_more(const struct topo *topo, const double *first, const double *second, int a,
+                       int b)
+{
+    double a_Bps = topo->links[a].capacity_Bps;
+    double b_Bps = topo->links[b].capacity_Bps;
+    double by = first[a] / a_Bps - first[b] / b_Bps;
+    if (fabs(by) > 0.0) return by > 0.0;
+    return second[a] / a_Bps > second[b] / b_Bps;
+}
+
+static int count_own(struct merger *merger, const struct laid *laid, struct row row,
+                     int group_class)
+{
+    const struct pattern *pattern = laid->pattern;
+    int n_links = merger->layout->in->topo->n_links;
+    int n = 0;
+    for (int turn = 0; turn < pattern->n_groups; turn++) {
+        if (merger->fold->group_class[laid->groups[turn]] != group_class) continue;
+        int64_t cell =
+            ((int64_t)row.epoch * pattern->n_groups + turn) * pattern->n_bundles + row.bundle;
+        for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            int link = pattern->tallies[t].thing;
+            if (link >= n_links) continue;
+            if (merger->own[link] <= 0.0) merger->touched[n++] = link;
+            merger->own[link] += pattern->tallies[t].n_flows;
+        }
+    }
+    return n;
+}
+
+/* Of each tier the two links that hold a bundle back most: by its own flows, and by all. */
+static void keep_worst(struct merger *merger, const struct laid *laid, struct row row,
+                       int group_class)
+{
+    const struct topo *topo = merger->layout->in->topo;
+    int by_own[N_TIERS], by_all[N_TIERS];
+    for (int t = 0; t < N_TIERS; t++) by_own[t] = by_all[t] = -1;
+    int n = count_own(merger, laid, row, group_class);
+    for (int i = 0; i < n; i++) {
+        int link = merger->touched[i];
+        int *own = &by_own[topo->links[link].tier];
+        int *all = &by_all[topo->links[link].tier];
+        if (*own < 0 || holds_more(topo, merger->own, merger->all, link, *own)) *own = link;
+        if (*all < 0 || holds_more(topo, merger->all, merger->own, link, *all)) *all = link;
+    }
+    for (int t = 0; t < N_TIERS; t++) {
+        if (by_own[t] >= 0) merger->kept[by_own[t]] = merger->kept[by_all[t]] = true;
+    }
+    for (int i = 0; i < n; i++) merger->own[merger->touched[i]] = 0.0;
+}
+
+static void count_all(struct merger *merger)
+{
+    int n_links = merger->layout->in->topo->n_links;
+    for (int i = 0; i < merger->layout->n_laid; i++) {
+        const struct pattern *pattern = merger->layout->laid[i].pattern;
+        int64_t n = n_tallies(pattern);
+        for (int64_t t = 0; t < n; t++) {
+            int thing = pattern->tallies[t].thing;
+            if (thing < n_links) merger->all[thing] += pattern->tallies[t].n_flows;
+        }
+    }
+}
+
+static void keep_class(struct merger *merger, const struct laid *laid, int group_class)
+{
+    for (int e = 0; e < laid->pattern->n_epochs; e++) {
+        for (int b = 0; b < laid->pattern->n_bundles; b++)
+            keep_worst(merger, laid, (struct row){b, e}, group_class);
+    }
+}
+
+static void keep_links(struct merger *merger)
+{
+    const struct layout *layout = merger->layout;
+    struct fold *fold = merger->fold;
+    count_all(merger);
+    for (int i = 0; i < layout->n_laid; i++) {
+        const struct laid *laid = &layout->laid[i];
+        int comm = layout->shapes[laid->shape].comm;
+        int32_t last = -1; /* classes of a communicator have numbers in order of first appearance */
+        for (int g = layout->first_group[comm]; g < layout->first_group[comm + 1]; g++) {
+            if (fold->group_class[g] <= last) continue;
+            last = fold->group_class[g];
+            keep_class(merger, laid, last);
+        }
+    }
+    for (int e = 0; e < layout->in->n_events; e++) { /* so that what happens to it shows */
+        int link = layout->in->events[e].link;
+        if (merger->all[link] > 0.0) merger->kept[link] = true;
+    }
+    for (int l = 0; l < layout->in->topo->n_links; l++) {
+        fold->link_class[l] = merger->kept[l] ? fold->n_link_classes++ : -1;
+    }
+}
+
+/* What holds one of a group's flows back most in a tier, in flows per rate; 0 = it has none there. */
+static double worst_wait(const struct merger *merger, const struct laid *laid, int turn,
+                         enum tier tier)
+{
+    const struct pattern *pattern = laid->pattern;
+    const struct topo *topo = merger->layout->in->topo;
+    int64_t first = pattern->first[(int64_t)turn * pattern->n_bundles];
+    int64_t end = pattern->first[((int64_t)turn + 1) * pattern->n_bundles];
+    double worst = 0.0;
+    for (int64_t t = first; t < end; t++) {
+        int link = pattern->tallies[t].thing;
+        if (link >= topo->n_links || topo->links[link].tier != tier) continue;
+        worst = fmax(worst, merger->all[link] / topo->links[link].capacity_Bps);
+    }
+    return worst;
+}
+
+struct range {
+    double least, most;
+};
+
+static void widen_spread(const struct merger *merger, const struct laid *laid, enum tier tier,
+                         struct range *ranges)
+{
+    struct fold *fold = merger->fold;
+    for (int c = 0; c < fold->n_group_classes; c++) ranges[c] = (struct range){0.0, 0.0};
+    for (int turn = 0; turn < laid->pattern->n_groups; turn++) {
+        struct range *range = &ranges[fold->group_class[laid->groups[turn]]];
+        double wait = worst_wait(merger, laid, turn, tier);
+        if (wait <= 0.0) continue;
+        range->least = range->least > 0.0 ? fmin(range->least, wait) : wait;
+        range->most = fmax(range->most, wait);
+        if (range->most <= fold->spread * range->least) continue;
+        fold->spread = range->most / range->least;
+        fold->spread_group = laid->groups[turn];
+    }
+}
+
+/* By how much a group's busiest link of some tier is busier than that of another one of its class. */
+static void find_spread(const struct merger *merger, struct arena scratch)
+{
+    struct range *ranges = arena_new(&scratch, struct range, merger->fold->n_group_classes);
+    merger->fold->spread = 1.0;
+    for (int i = 0; i < merger->layout->n_laid; i++) {
+        for (int t = 0; t < N_TIERS; t++) {
+            widen_spread(merger, &merger->layout->laid[i], (enum tier)t, ranges);
+        }
+    }
+}
+
+static void merge(struct fold *fold, const struct layout *layout, struct arena *perm)
+{
+    struct graph graph = graph_of(layout, false, perm);
+    int32_t *class_of = arena_new(perm, int32_t, graph.n_vertices);
+    fold->merged = true;
+    number_classes(fold, &graph, class_of, refine(&graph, class_of, perm), *perm);
+    int n_links = layout->in->topo->n_links;
+    struct merger merger = {.layout = layout,
+                            .fold = fold,
+                            .all = arena_new(perm, double, n_links),
+                            .own = arena_new(perm, double, n_links),
+                            .touched = arena_new(perm, int32_t, n_links),
+                            .kept = arena_new(perm, bool, n_links)};
+    keep_links(&merger);
+    find_spread(&merger, *perm);
+}
+
 struct fold *fold_layout(const struct layout *layout, bool together, struct arena *perm)
 {
     const struct inputs *in = layout->in;
-    struct graph graph = {
-        .layout = layout, .n_ranks = in->job->n_ranks, .interner = {.perm = perm}};
-    number_vertices(&graph, perm);
+    struct graph graph = graph_of(layout, true, perm);
     int32_t *class_of = arena_new(perm, int32_t, graph.n_vertices);
-    int n_classes = graph.n_vertices;
-    if (together) {
-        graph.edges = arena_new(perm, struct sym_edge, most_edges(layout));
-        seed_vertices(&graph, perm);
-        join_ranks(&graph);
-        join_things(&graph);
-        n_classes = symmetry_refine(graph.seed, graph.n_vertices, graph.edges, graph.n_edges,
-                                    class_of, *perm);
-    } else {
-        for (int v = 0; v < n_classes; v++) class_of[v] = v;
-    }
     struct fold *fold = arena_new(perm, struct fold, 1);
     fold->rank_class = arena_new(perm, int32_t, graph.n_ranks);
     fold->link_class = arena_new(perm, int32_t, in->topo->n_links);
     fold->group_class = arena_new(perm, int32_t, layout->n_groups);
-    fold->n_rank_classes =
-        renumber(class_of, n_classes, NULL, graph.n_ranks, fold->rank_class, *perm);
-    fold->n_link_classes = renumber(class_of, n_classes, graph.link_vertex, in->topo->n_links,
-                                    fold->link_class, *perm);
-    fold->n_group_classes = renumber(class_of, n_classes, graph.group_vertex, layout->n_groups,
-                                     fold->group_class, *perm);
-    number_lone_groups(fold, layout);
+    int n_classes = graph.n_vertices;
+    if (together) {
+        n_classes = refine(&graph, class_of, perm);
+    } else {
+        for (int v = 0; v < n_classes; v++) class_of[v] = v;
+    }
+    number_classes(fold, &graph, class_of, n_classes, *perm);
+    fold->n_exact = fold->n_rank_classes + fold->n_group_classes;
+    if (together && in->class_limit > 0 && fold->n_exact > in->class_limit) {
+        merge(fold, layout, perm);
+    }
     return fold;
 }

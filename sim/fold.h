@@ -38,7 +38,21 @@ struct fold {
     int32_t *link_class;  /* [topo links] -1: no flow crosses it */
     int32_t *group_class; /* [layout->n_groups] -1: its communicator is not used */
     int n_rank_classes, n_link_classes, n_group_classes;
+    int n_exact; /* classes of ranks and groups of the equitable partition */
+    bool merged; /* it was too fine, see below */
+    double
+        spread; /* merged: most that the busiest link of a group of a class is busier than that of
+                      another, 1 = not at all */
+    int spread_group; /* where that is */
 };
+
+/* Merging. Where the network has little symmetry (hashed ways, a ragged dragonfly) the equitable
+ * partition may be little coarser than the ranks. Beyond in->class_limit classes of ranks and groups
+ * the network is left out of the refinement: classes are what the programs and the groups make them.
+ * Groups of a class then run in lock step at the pace of the slowest, as those that wait for each
+ * other in the end do. Of the links only those are kept that hold back some bundle of a class most,
+ * of each tier the one with most of its own flows and the one with most of all; loads on them are the
+ * true ones. The run is an approximation, mostly from above; plans warn and tell the spread. */
 
 /* fold_layout — classes, each kind numbered by first appearance; with `together` false, every rank,
  * link and group is a class of its own. */

@@ -64,7 +64,8 @@ struct inputs {
     const struct route_epoch *epochs; /* after the first, which is `topo`; in order of time */
     int n_epochs;
     enum fidelity fidelity;
-    bool fold; /* simulate one of each symmetry class (default) */
+    bool fold;       /* simulate one of each symmetry class (default) */
+    int class_limit; /* of ranks and groups; beyond it they are merged (fold.h), 0 = never */
     double
         jitter; /* relative standard deviation, between ranks and steps, of a rank's time to compute a step; all wait for the slowest */
     double

@@ -28,6 +28,8 @@ struct planner {
     int32_t *first_member; /* [n_groups + 1] into members */
     double *sum;           /* [n_resources] zero between two uses */
     int32_t *touched;
+    double *own_s; /* [links and ranks] likewise, see own_drain_s */
+    int32_t *own_touched;
     struct ready *ready;
     int n_ready, cap_ready;
     int *first_ready; /* [n_groups] */
@@ -154,6 +156,17 @@ static double load_factor(const struct planner *planner, int resource, const str
     return planner->in->hbm_per_comm_B / plan->classes[rank_class].n_ranks;
 }
 
+/* What a byte of payload on one link, or out of one memory, keeps it busy for. */
+static double s_per_B(const struct planner *planner, int thing, const struct lib_choice *row)
+{
+    const struct inputs *in = planner->in;
+    if (thing >= in->topo->n_links) {
+        return in->hbm_per_comm_B / planner->plan->capacity[planner->plan->n_link_classes];
+    }
+    const struct link *link = &in->topo->links[thing];
+    return 1.0 / (place_efficiency(row, link->tier) * link->capacity_Bps);
+}
+
 /* Loads of a bundle of all groups of a class in one epoch of routes. */
 static struct load_list sum_loads(struct planner *planner, const struct laid *laid, int group_class,
                                   int epoch, int b, const struct lib_choice *row)
@@ -169,6 +182,7 @@ static struct load_list sum_loads(struct planner *planner, const struct laid *la
         int64_t cell = ((int64_t)epoch * pattern->n_groups + turn) * pattern->n_bundles + b;
         for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
             int resource = resource_of(planner, pattern->tallies[t].thing);
+            if (resource < 0) continue; /* merged: other links hold it back more */
             if (planner->sum[resource] <= 0.0) planner->touched[n++] = resource;
             planner->sum[resource] += pattern->tallies[t].n_flows;
         }
@@ -249,7 +263,27 @@ struct met {
     const struct pattern *pattern;
     const double *wire_s; /* of the group, see struct pattern */
     struct coll_hops hops;
+    int64_t turn; /* of the group in the pattern */
 };
+
+/* The longest ways of any group of a merged class: groups that are not alike wait for the slowest. */
+static const double *longest_wires(const struct planner *planner, const struct laid *laid,
+                                   int group)
+{
+    const struct layout *layout = planner->layout;
+    const struct pattern *pattern = laid->pattern;
+    int class = planner->fold->group_class[group];
+    int first_group = layout->first_group[layout->shapes[laid->shape].comm];
+    int n = pattern->n_phases * N_HOP_KINDS;
+    double *longest_s = arena_new(planner->scratch, double, n);
+    for (int i = 0; i < n; i++) longest_s[i] = -1.0;
+    for (int m = planner->first_member[class]; m < planner->first_member[class + 1]; m++) {
+        int64_t turn = laid->turn[planner->members[m] - first_group];
+        for (int i = 0; i < n; i++)
+            longest_s[i] = fmax(longest_s[i], pattern->wire_s[turn * n + i]);
+    }
+    return longest_s;
+}
 
 static struct met meet(const struct planner *planner, const struct choice *choice, int group)
 {
@@ -262,10 +296,12 @@ static struct met meet(const struct planner *planner, const struct choice *choic
     struct met met = {
         .choice = choice,
         .pattern = pattern,
+        .turn = turn,
         .wire_s = pattern->wire_s + turn * pattern->n_phases * N_HOP_KINDS,
         .hops = place_hops(&layout->reaches[shape->ordered][group], &planner->in->library,
                            choice->row, false),
     };
+    if (planner->fold->merged) met.wire_s = longest_wires(planner, laid, group);
     double longest_s[N_HOP_KINDS] = {-1.0, -1.0, -1.0};
     for (int i = 0; i < pattern->n_phases * N_HOP_KINDS; i++) {
         longest_s[i % N_HOP_KINDS] = fmax(longest_s[i % N_HOP_KINDS], met.wire_s[i]);
@@ -311,6 +347,39 @@ static double drain_s(struct planner *planner, const struct plan_phase *phase, d
     return least_s;
 }
 
+/* The same for one group alone, of which a class may hold several: how far its steps hide latencies is
+ * its own affair, and must not depend on what is folded with it. */
+static double own_drain_s(struct planner *planner, const struct plan_coll *coll,
+                          const struct met *met, int p)
+{
+    const struct plan *plan = planner->plan;
+    const struct plan_phase *phase = &plan->phases[coll->first_phase + p];
+    if (plan->groups[coll->group].n_groups == 1) {
+        return drain_s(planner, phase, coll->req.size_B);
+    }
+    const struct pattern *pattern = met->pattern;
+    double least_s = 0.0;
+    int n = 0;
+    for (int b = pattern->phase_bundle[p]; b < pattern->phase_bundle[p + 1]; b++) {
+        const struct plan_bundle *bundle =
+            &plan->bundles[phase->first_bundle + b - pattern->phase_bundle[p]];
+        double work_B = bundle->bytes_per_B * coll->req.size_B + phase->fill_B;
+        least_s = fmax(least_s, work_B / bundle->cap_Bps);
+        int64_t cell = met->turn * pattern->n_bundles + b;
+        for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
+            struct tally tally = pattern->tallies[t];
+            if (planner->own_s[tally.thing] <= 0.0) planner->own_touched[n++] = tally.thing;
+            planner->own_s[tally.thing] +=
+                tally.n_flows * work_B * s_per_B(planner, tally.thing, coll->row);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        least_s = fmax(least_s, planner->own_s[planner->own_touched[i]]);
+        planner->own_s[planner->own_touched[i]] = 0.0;
+    }
+    return least_s;
+}
+
 static void add_phases(struct planner *planner, struct plan_coll *coll, const struct met *met)
 {
     struct plan *plan = planner->plan;
@@ -332,7 +401,7 @@ static void add_phases(struct planner *planner, struct plan_coll *coll, const st
             plan->bundles[planner->n_bundles] = ready[pattern->phase_bundle[p] + b];
             plan->bundles[planner->n_bundles++].bytes_per_B = bundle.bytes / coll->req.size_B;
         }
-        out->latency_s = wait_s(met, &phase, p, drain_s(planner, out, coll->req.size_B));
+        out->latency_s = wait_s(met, &phase, p, own_drain_s(planner, coll, met, p));
     }
     coll->n_phases = pattern->n_phases;
 }
@@ -489,6 +558,9 @@ static void make_colls(struct planner *planner)
     plan->bundles = arena_new(planner->perm, struct plan_bundle, planner->cap_bundles);
     planner->sum = arena_new(planner->scratch, double, plan->n_resources);
     planner->touched = arena_new(planner->scratch, int32_t, plan->n_resources);
+    int n_things = planner->in->topo->n_links + planner->in->job->n_ranks;
+    planner->own_s = arena_new(planner->scratch, double, n_things);
+    planner->own_touched = arena_new(planner->scratch, int32_t, n_things);
     planner->first_ready = arena_new(planner->scratch, int, plan->n_groups);
     for (int g = 0; g < plan->n_groups; g++) planner->first_ready[g] = -1;
     int64_t n = (int64_t)plan->n_groups * planner->layout->n_uses;
@@ -502,9 +574,29 @@ static void make_colls(struct planner *planner)
 
 /* ---- the whole ---- */
 
-static void warn_shattered(const struct plan *plan, struct layout *layout, struct arena *perm)
+static void warn_merged(const struct planner *planner, struct layout *layout, struct arena *perm)
 {
+    const struct fold *fold = planner->fold;
+    int comm = 0;
+    while (fold->spread_group >= layout->first_group[comm + 1]) comm++;
+    layout_warn(layout,
+                arena_text(perm,
+                           "little symmetry: %d ranks would fold into %d classes, with those of "
+                           "their groups; merged into %d at the pace of the slowest group "
+                           "(class_limit %d); the busiest links of groups of %s differ by up "
+                           "to %.2g times",
+                           planner->in->job->n_ranks, fold->n_exact,
+                           planner->plan->n_classes + planner->plan->n_groups,
+                           planner->in->class_limit, planner->in->job->comms[comm].name,
+                           fold->spread),
+                perm);
+}
+
+static void warn_shattered(const struct planner *planner, struct layout *layout, struct arena *perm)
+{
+    const struct plan *plan = planner->plan;
     int n = plan->n_classes + plan->n_groups;
+    if (planner->fold->merged) warn_merged(planner, layout, perm);
     if (!plan->in->fold || n <= MANY_CLASSES) return;
     layout_warn(
         layout,
@@ -538,7 +630,7 @@ struct plan *plan_build(const struct inputs *in, struct arena *perm)
     make_groups(&planner);
     list_members(&planner);
     make_colls(&planner);
-    warn_shattered(planner.plan, layout, &scratch);
+    warn_shattered(&planner, layout, &scratch);
     planner.plan->n_warnings = layout->n_warnings;
     const char **warnings = arena_new(perm, const char *, layout->n_warnings);
     for (int w = 0; w < layout->n_warnings; w++) {

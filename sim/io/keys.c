@@ -94,6 +94,7 @@ static const struct field run_fields[] = {
     CHOICE("fidelity", struct run_keys, fidelity, fidelity_choices, "fluid", "estimate: closed forms; fluid: shared links; message: every message"),
     INT("iterations", struct run_keys, iterations, 2, 1000, "4", "steps simulated; the time of one is taken between the last two"),
     BOOL("fold", struct run_keys, fold, "true", "simulate one of each class of equal ranks"),
+    INT("class_limit", struct run_keys, class_limit, 0, INT_MAX, "4096", "classes of ranks and groups beyond which they are merged, at the pace of the slowest group; 0 = never"),
     INT("seed", struct run_keys, seed, 0, INT_MAX, "1", "of random placement"),
 };
 static const struct field degraded_fields[] = {

@@ -33,7 +33,7 @@ struct measured_keys {
 };
 struct run_keys {
     const char *fidelity;
-    int iterations, seed;
+    int iterations, seed, class_limit;
     bool fold;
 };
 struct degraded_keys {

@@ -626,6 +626,7 @@ static void load_run(struct loader *load)
     load_part(load, &key_parts[KEYS_RUN], &keys);
     load->in->fidelity = (enum fidelity)index_of(keys.fidelity, fidelity_choices);
     load->in->fold = keys.fold && load->in->fidelity != FIDELITY_MESSAGE;
+    load->in->class_limit = keys.class_limit;
     load->in->train.n_iterations = keys.iterations;
     load->seed = (uint64_t)keys.seed;
     const char *forced = load->options->fidelity;

@@ -110,6 +110,7 @@ struct proof {
     const struct node_spec *node;
     const struct fabric_spec *fabric;
     bool slow_link, slow_gpu, shuffled, memory, rings;
+    bool eager; /* steps hide latencies of each other */
 };
 
 static const struct proof proofs[] = {
@@ -136,6 +137,11 @@ static const struct proof proofs[] = {
     {.name = "quads, slow gpu", .node = &quad_node, .fabric = &tree_two_to_one, .slow_gpu = true},
     {.name = "quads, memory", .node = &quad_node, .fabric = &tree_two_to_one, .memory = true},
     {.name = "hashed", .node = &quad_node, .fabric = &tree_ecmp, .slow_link = true},
+    {.name = "quads, eager", .node = &quad_node, .fabric = &tree_two_to_one, .eager = true},
+    {.name = "quads, dragonfly, eager",
+     .node = &quad_node,
+     .fabric = &ragged_dragonfly,
+     .eager = true},
     {.name = "shuffled", .node = &quad_node, .fabric = &tree_ecmp, .shuffled = true},
 };
 enum { N_PROOFS = sizeof proofs / sizeof proofs[0] };
@@ -173,7 +179,7 @@ static struct inputs *proof_inputs(const struct proof *proof, struct arena *perm
         in->gpu.hbm_Bps = 30 * GB; /* so little that it holds the flows back */
         in->gpu.hbm_frac = 0.9;
     }
-    in->library.rendezvous = true;
+    in->library.rendezvous = !proof->eager;
     return in;
 }
 
@@ -364,6 +370,71 @@ static void the_slow_link_slows_the_run(void **state)
     assert_true(iteration_s[1] > 1.01 * iteration_s[0]);
 }
 
+/* ---- merged ---- */
+
+static double iteration_of(struct inputs *in, int class_limit, struct arena perm)
+{
+    in->class_limit = class_limit;
+    const struct run *run = engine_run(plan_build(in, &perm), &scale_none, &perm);
+    assert_null(run->stuck);
+    return run->iteration_s;
+}
+
+/* Where all links of a tier carry the same, the network splits nothing and merging changes nothing. */
+static void merging_is_exact_where_links_are_alike(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    struct inputs *in = proof_inputs(&proofs[0], &perm);
+    const struct plan *merged;
+    in->class_limit = 1;
+    merged = plan_build(in, &perm);
+    assert_int_equal(merged->n_classes, 2);
+    assert_close(iteration_of(in, 1, perm), iteration_of(in, 0, perm), 1e-9);
+}
+
+/* Classes are then those of the programs, whatever the network: two stages. Slowest groups stand for
+ * all, and sums over bundles that do not meet on every link are kept link by link: the step takes
+ * about as long as the exact one, which here waits for the slowest as well. */
+static void merged_runs_are_near_exact_ones(void **state)
+{
+    for (int i = 0; i < N_PROOFS; i++) {
+        if (proofs[i].slow_gpu) continue; /* splits classes by itself */
+        struct arena perm = *(struct arena *)*state;
+        struct inputs *in = proof_inputs(&proofs[i], &perm);
+        double exact_s = iteration_of(in, 0, perm);
+        double merged_s = iteration_of(in, 1, perm);
+        print_message("%-28s exact %.6f ms, merged %+.2f %%\n", proofs[i].name, 1e3 * exact_s,
+                      100.0 * (merged_s / exact_s - 1.0));
+        const struct plan *plan = plan_build(in, &perm);
+        assert_int_equal(plan->n_classes, 2);
+        assert_close(merged_s, exact_s, 0.1);
+    }
+}
+
+/* Sixteen pairs of stages, all rings of replicas at once, on hashed ways: equal flows that start
+ * together fill the busiest link first, and its rate, capacity / flows, is that of the slowest. */
+static void merged_rings_end_with_the_slowest(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    struct topo *topo = build_topo(&quad_node, &tree_ecmp, 64, &perm);
+    struct job *job = new_job((struct mesh){2, {8, 8}, {"tp", "dp"}}, 1, &perm);
+    job->comms[0] =
+        (struct comm){.name = "dp", .first_axis = 1, .last_axis = 1, .from = -1, .to = -1};
+    program_add_op(&job->programs[0], coll_op(0, COLL_ALLREDUCE, 40e6, "ring"), &perm);
+    job->n_iterations = 1;
+    struct inputs *in = build_inputs(topo, job, &perm);
+    double end_s[2];
+    for (int limit = 0; limit < 2; limit++) {
+        in->class_limit = limit;
+        const struct plan *plan = plan_build(in, &perm);
+        end_s[limit] = engine_run(plan, &scale_none, &perm)->end_s;
+        if (limit == 0) assert_true(plan->n_groups > 1);
+        if (limit == 1) assert_int_equal(plan->n_groups, 1);
+        if (limit == 1) assert_non_null(strstr(plan->warnings[0], "little symmetry"));
+    }
+    assert_close(end_s[1], end_s[0], 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +443,9 @@ int main(void)
         cmocka_unit_test(one_slow_nic_is_told_apart_by_distance),
         cmocka_unit_test(folded_runs_equal_unfolded_ones),
         cmocka_unit_test(the_slow_link_slows_the_run),
+        cmocka_unit_test(merging_is_exact_where_links_are_alike),
+        cmocka_unit_test(merged_runs_are_near_exact_ones),
+        cmocka_unit_test(merged_rings_end_with_the_slowest),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
