@@ -4,6 +4,7 @@
 
 #include "io/keys.h"
 #include "io/scenario.h"
+#include "net/fabric.h"
 #include "workload/step.h"
 
 #include <dirent.h>
@@ -442,6 +443,66 @@ static void names_of_precisions_are_in_the_order_of_the_enum(void **state)
     assert_string_equal(fidelity_choices[FIDELITY_MESSAGE], "message");
 }
 
+/* GPUs that sit in servers of 4, 6 and 8: 240 fill all of these. */
+static void every_known_system_runs_by_its_name(void **state)
+{
+    const char *files[MAX_FILES];
+    int n = list("scenarios/fabrics", files, *state);
+    assert_true(n >= 10);
+    for (int i = 0; i < n; i++) {
+        const char *stem = strrchr(files[i], '/') + 1;
+        struct inputs *in = must_load(
+            arena_text(*state,
+                       "{\"model\": \"resnet50\", \"gpu\": \"a100-sxm-80\", \"batch_per_gpu\": 8, "
+                       "\"n_gpus\": 240, \"fabric\": \"%.*s\"}",
+                       (int)strlen(stem) - 5, stem),
+            *state);
+        assert_non_null(in->topo->fabric);
+        assert_true(in->topo->n_ports == in->topo->n_nodes * in->node.nics_per_node);
+    }
+}
+
+/* Leaves, spines and cores of scalable units of 32 systems: NVIDIA DGX SuperPOD reference architecture. */
+static void a_superpod_has_the_switches_that_its_makers_count(void **state)
+{
+    static const struct {
+        int systems, leaves, spines, cores;
+    } pods[] = {{64, 16, 8, 0},      {128, 32, 16, 0},      {256, 64, 32, 0},
+                {512, 128, 128, 64}, {1024, 256, 256, 128}, {2048, 512, 512, 256}};
+    for (size_t i = 0; i < sizeof pods / sizeof pods[0]; i++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct inputs *in = must_load(
+            arena_text(&scratch,
+                       "{\"model\": \"resnet50\", \"gpu\": \"h100-sxm-80\", \"batch_per_gpu\": 8, "
+                       "\"n_gpus\": %d, \"fabric\": \"dgx-h100-superpod\"}",
+                       8 * pods[i].systems),
+            &scratch);
+        int stages[N_STAGES] = {0};
+        for (int v = in->topo->fabric->first_vertex; v < in->topo->n_vertices; v++)
+            stages[in->topo->vertices[v].owner]++;
+        assert_int_equal(stages[STAGE_LEAF], pods[i].leaves);
+        assert_int_equal(stages[STAGE_SPINE], pods[i].spines);
+        assert_int_equal(stages[STAGE_CORE], pods[i].cores);
+    }
+}
+
+/* A system's fabric brings its server and card; what the scenario names goes before. */
+static void a_system_brings_its_usual_server(void **state)
+{
+    struct inputs *in = must_load("{\"model\": \"resnet50\", \"gpu\": \"v100-sxm2-16\", "
+                                  "\"batch_per_gpu\": 8, \"n_gpus\": 36, \"fabric\": \"summit\"}",
+                                  *state);
+    assert_int_equal(in->node.gpus_per_node, 6);
+    assert_int_equal(in->node.nics_per_node, 2);
+    in = must_load("{\"model\": \"resnet50\", \"gpu\": \"v100-sxm2-16\", \"batch_per_gpu\": 8, "
+                   "\"n_gpus\": 32, \"fabric\": {\"base\": \"summit\", \"levels\": 2}, "
+                   "\"node\": \"dgx-1v\"}",
+                   *state);
+    assert_int_equal(in->node.gpus_per_node, 8);
+    assert_int_equal(in->fabric.levels, 2);
+    assert_int_equal(in->fabric.radix, 36);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +526,9 @@ int main(void)
         cmocka_unit_test(the_schema_has_every_key_that_shipped_scenarios_use),
         cmocka_unit_test(the_reference_has_a_row_for_every_key),
         cmocka_unit_test(names_of_precisions_are_in_the_order_of_the_enum),
+        cmocka_unit_test(every_known_system_runs_by_its_name),
+        cmocka_unit_test(a_superpod_has_the_switches_that_its_makers_count),
+        cmocka_unit_test(a_system_brings_its_usual_server),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
