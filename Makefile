@@ -83,10 +83,10 @@ $(OUT)/dpsim: $(OUT)/sim/main.o $(every)
 # dpsim-calib's backend for NVIDIA GPUs: only where a CUDA compiler is found, and without sanitizers, which
 # CUDA's address space does not bear. NCCL and cuDNN are used where their headers are. CUDA_ARCHS=native
 # builds for the GPU that is there; the last of the list also goes in as PTX, for GPUs to come.
-NVCC ?= $(shell command -v nvcc)
+NVCC := $(or $(NVCC),$(shell command -v nvcc))
 CUDA_ARCHS ?= 80 90 100
-ifneq ($(and $(NVCC),$(filter release debug,$(BUILD))),)
 CUDA_DIR := $(patsubst %/bin/nvcc,%,$(realpath $(NVCC)))
+ifneq ($(and $(NVCC),$(filter release debug,$(BUILD))),)
 CUDA_OBJECTS = $(patsubst %.cu,$(OUT)/%.o,$(wildcard calib/*.cu))
 has = $(if $(wildcard $(CUDA_DIR)/include/$(1) /usr/include/$(1)),$(2))
 CUDA_USE := $(call has,nccl.h,-DCALIB_NCCL) $(call has,cudnn.h,-DCALIB_CUDNN)
@@ -95,10 +95,22 @@ CUDA_CODE = $(if $(filter native,$(CUDA_ARCHS)),-arch=native,$(foreach a,$(CUDA_
 CUDA_WARN = -Wall,-Wextra,-Wcast-qual,-Wwrite-strings,-Wformat=2,-Wpointer-arith,-Werror
 CUDA_LIBS = -L$(CUDA_DIR)/lib64 -Wl,-rpath,$(CUDA_DIR)/lib64 -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
     $(call has,cudnn.h,-lcudnn) -lcudart_static -lstdc++ -lrt -ldl -lpthread
-$(OUT)/calib/%.o: calib/%.cu Makefile
+$(OUT)/calib/%.o: calib/%.cu
 	@mkdir -p $(@D)
 	$(call say,nvcc) $(NVCC) -std=c++20 -O2 $(CUDA_CODE) $(CUDA_USE) -D_GNU_SOURCE -Isim -I. -Xcompiler $(CUDA_WARN) -MMD -MP -c -o $@ $<
 endif
+# the same files for a device that a CPU plays, with sanitizers where the build has them
+PLAYED := $(if $(NVCC),$(patsubst calib/%.cu,$(OUT)/tests/calib/played/%.o,$(wildcard calib/*.cu)))
+PLAYED_FLAGS = -std=c++20 $(FLAGS_$(BUILD)) -w -DCALIB_NCCL -Itests/calib -I$(CUDA_DIR)/include $(CPPFLAGS) -MMD -MP
+$(PLAYED): $(OUT)/tests/calib/played/%.o: calib/%.cu
+	@mkdir -p $(@D)
+	$(call say,g++) g++ -x c++ $(PLAYED_FLAGS) -include cuda_on_cpu.h -c -o $@ $<
+$(OUT)/tests/calib/played/on_cpu.o: tests/calib/cuda_on_cpu.cc
+	@mkdir -p $(@D)
+	$(call say,g++) g++ $(PLAYED_FLAGS) -c -o $@ $<
+$(OUT)/tests/calib/test_cuda: $(PLAYED) $(OUT)/tests/calib/played/on_cpu.o $(OUT)/calib/buffers.o \
+    $(OUT)/calib/gemm_args.o $(OUT)/calib/reference.o
+$(OUT)/tests/calib/test_cuda: LDLIBS += -lstdc++ -ldl
 
 # Calibration: the CPU and a fake clock always, GPUs where there is CUDA (below)
 CALIB_LIBS = $(shell pkg-config --libs openblas) -lpthread
@@ -119,7 +131,7 @@ $(OUT)/tests/fuzz/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.o $(if $(filter fuzz,$(BUILD)
 	$(call say,link) $(CC) $(CFLAGS) $(if $(filter fuzz,$(BUILD)),-fsanitize=fuzzer) -o $@ $^ $(LDLIBS)
 fuzzers: $(FUZZERS)
 
-C_SUITES  = $(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c)))
+C_SUITES  = $(filter-out $(if $(NVCC),,%/test_cuda),$(patsubst %.c,$(OUT)/%,$(foreach s,$(SUITES),$(wildcard tests/$s/test_*.c))))
 C_REPLAYS = $(if $(filter fuzz,$(SUITES)),$(FUZZERS))
 # lint and the docs are the same in every build
 SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint docs),$(SUITES)),$(wildcard tests/$s/test_*.sh))
