@@ -34,6 +34,7 @@ struct run {
     double *busy_s; /* [n_resources] bytes of the last iteration / capacity */
     double *
         bottleneck_s; /* [n_resources] time in the last iteration for which it held back a bundle */
+    bool tier_holds[N_TIERS]; /* some link of it held a bundle back, at some time of the run */
     double peak_memory_B;
     int peak_class;
     const char *stuck; /* NULL, or who waits for what when the job cannot finish */

@@ -463,6 +463,15 @@ static const char *explain_stuck(const struct player *player, struct arena *perm
     return text;
 }
 
+static void note_tiers(struct player *player)
+{
+    const struct plan *plan = player->plan;
+    for (int r = 0; r < plan->n_link_classes; r++) {
+        if (!fluid_has_held(player->fluid, r)) continue;
+        player->run->tier_holds[plan->in->topo->links[plan->rep_link[r]].tier] = true;
+    }
+}
+
 struct run *player_run(struct player *player)
 {
     for (int c = 0; c < player->plan->n_classes; c++) try_streams(player, c);
@@ -478,6 +487,7 @@ struct run *player_run(struct player *player)
         take_events(player);
         if (player->expander->take_due) player->expander->take_due(player);
     }
+    note_tiers(player);
     player->run->stuck = explain_stuck(player, player->perm);
     struct arena scratch = *player->perm;
     run_finish(player->plan, player->run, scratch);

@@ -38,9 +38,14 @@ static struct run *run_at(const struct inputs *in, const struct plan *plan, stru
     return engine_run(plan, &scale_none, perm);
 }
 
+static const struct run *play(const struct plan *plan, struct scale scale, struct arena *perm)
+{
+    return engine_run(plan, &scale, perm);
+}
+
 static double time_at(const struct plan *plan, struct scale scale, struct arena scratch)
 {
-    return engine_run(plan, &scale, &scratch)->iteration_s;
+    return play(plan, scale, &scratch)->iteration_s;
 }
 
 /* ---- where the step goes ---- */
@@ -209,14 +214,15 @@ static int compare_gains(const void *left, const void *right)
 /* what-ifs are compared with the plan as it is, in the fidelity they are run in */
 struct base {
     const struct plan *plan;
+    const struct run *run;
     double time_s;
 };
 
-static struct base base_of(const struct result *result, struct arena scratch)
+static struct base base_of(const struct result *result, struct arena *perm)
 {
     bool known = result->in->fidelity == FIDELITY_FLUID;
-    return (struct base){result->plan,
-                         known ? result->iteration_s : time_at(result->plan, scale_none, scratch)};
+    const struct run *run = known ? result->run : play(result->plan, scale_none, perm);
+    return (struct base){result->plan, run, run->iteration_s};
 }
 
 static void add_gain(struct result *result, const char *kind, struct base base, struct scale scale,
@@ -224,6 +230,22 @@ static void add_gain(struct result *result, const char *kind, struct base base, 
 {
     double faster_s = time_at(base.plan, scale, scratch);
     result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / base.time_s};
+}
+
+/* What held nothing back at any time can be doubled without a change, so it is not played again. */
+static void add_no_gain(struct result *result, const char *kind)
+{
+    result->gains[result->n_gains++] = (struct gain){kind, 0.0};
+}
+
+static bool has_host_ops(const struct job *job)
+{
+    for (int p = 0; p < job->n_programs; p++) {
+        for (int o = 0; o < job->programs[p].n_ops; o++) {
+            if (job->programs[p].ops[o].kind == OP_HOST) return true;
+        }
+    }
+    return false;
 }
 
 /* The tier of that name; N_TIERS when the kind is none. */
@@ -247,6 +269,9 @@ static bool uses_tier(const struct plan *plan, enum tier tier)
 static void add_links_together(struct result *result, struct base base, struct arena scratch)
 {
     double best_tier = 0.0;
+    bool any_holds = false;
+    for (int tier = 0; tier < N_TIERS; tier++) any_holds |= base.run->tier_holds[tier];
+    if (!any_holds) return;
     for (int g = 0; g < result->n_gains; g++) {
         if (tier_of(result->gains[g].kind) == N_TIERS) continue;
         best_tier = fmax(best_tier, result->gains[g].frac);
@@ -264,7 +289,11 @@ static void try_gains(struct result *result, struct base base, struct arena scra
     add_gain(result, "compute", base, scale, scratch);
     scale = scale_none;
     scale.host = 0.5;
-    add_gain(result, "launch", base, scale, scratch);
+    if (has_host_ops(result->in->job)) {
+        add_gain(result, "launch", base, scale, scratch);
+    } else {
+        add_no_gain(result, "launch");
+    }
     scale = scale_none;
     scale.latency = 0.5;
     add_gain(result, "latency", base, scale, scratch);
@@ -272,7 +301,11 @@ static void try_gains(struct result *result, struct base base, struct arena scra
         if (!uses_tier(result->plan, (enum tier)tier)) continue;
         scale = scale_none;
         scale.tier[tier] = 2.0;
-        add_gain(result, tier_names[tier], base, scale, scratch);
+        if (base.run->tier_holds[tier]) {
+            add_gain(result, tier_names[tier], base, scale, scratch);
+        } else {
+            add_no_gain(result, tier_names[tier]);
+        }
     }
     add_links_together(result, base, scratch);
     qsort(result->gains, (size_t)result->n_gains, sizeof *result->gains, compare_gains);
@@ -388,7 +421,7 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->fits = result->memory_B <= in->gpu.memory_B;
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
-    struct base base = base_of(result, *perm);
+    struct base base = base_of(result, perm);
     try_gains(result, base, *perm);
     find_interval(result, base, *perm);
     result->limit_kind = result->gains[0].kind;

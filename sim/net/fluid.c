@@ -65,6 +65,7 @@ struct resource {
     uint16_t n_moves; /* of its load, since it was summed */
     bool touched;     /* stands in fluid->touched */
     bool tighter;     /* may fill lower than before */
+    bool held;        /* some activity back, at some time */
     bool in_wave;
 };
 
@@ -329,6 +330,7 @@ static void freeze(struct fluid *fluid, int l, double level, bool as_before)
     resource->filled = 0;
     resource->level = level;
     if (first_s < NEVER) {
+        resource->held = true;
         idheap_set(&fluid->ends, l, first_s);
     } else {
         clear_group(fluid, l);
@@ -572,7 +574,9 @@ static void settle_alone(struct fluid *fluid, int32_t id)
     for (int k = 0; k < activity->n_loads; k++) {
         struct resource *resource = &fluid->resources[activity->loads[k].resource];
         resource->load = mark->level * resource->crossings[0].load;
-        if (mark->neck == activity->loads[k].resource) resource->level = mark->level;
+        if (mark->neck != activity->loads[k].resource) continue;
+        resource->level = mark->level;
+        resource->held = true;
     }
     set_rate(fluid, id, mark->level * activity->weight);
     idheap_set(&fluid->ends, mark->neck >= 0 ? mark->neck : fluid->n_resources + id,
@@ -742,6 +746,11 @@ int fluid_bottleneck(struct fluid *fluid, int id)
 {
     solve(fluid);
     return fluid->marks[id].neck;
+}
+
+bool fluid_has_held(const struct fluid *fluid, int resource)
+{
+    return fluid->resources[resource].held;
 }
 
 struct fluid_stats fluid_stats(const struct fluid *fluid)

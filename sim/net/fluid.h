@@ -66,6 +66,9 @@ void fluid_set_capacity(struct fluid *fluid, int resource, double capacity);
 /* fluid_bottleneck — the resource that froze an active activity; -1: its own cap. */
 int fluid_bottleneck(struct fluid *fluid, int id);
 
+/* fluid_has_held — was the resource ever what held an activity back? If not, more of it changes nothing. */
+bool fluid_has_held(const struct fluid *fluid, int resource);
+
 /* counters for the bench and the report */
 struct fluid_stats {
     int64_t n_solves, n_rated, n_ended;
