@@ -61,6 +61,39 @@ static void full_solve(struct arena scratch)
     report("full solve of 16384 flows", best_s, "best of 5");
 }
 
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Flows that come one at a time to 10,000 others of a 1,024-host fat-tree, each solved on its own. */
+static void arrivals(struct arena scratch)
+{
+    enum { N_BEFORE = 10000, N_COME = 1000 };
+    const struct path *paths = read_flows(&goldens[N_GOLDENS - 1], &scratch);
+    struct fluid *fluid = fat_tree_fluid(50e9, &scratch);
+    double *took_s = arena_new(&scratch, double, N_COME);
+    for (int i = 0; i < N_BEFORE; i++) add_flow(fluid, &paths[i], i);
+    must(fluid_next_end_s(fluid) > 0.0);
+    struct fluid_stats before = fluid_stats(fluid);
+    double begin_s = clock_s();
+    for (int i = 0; i < N_COME; i++) {
+        double from_s = clock_s();
+        add_flow(fluid, &paths[N_BEFORE + i], N_BEFORE + i);
+        must(fluid_next_end_s(fluid) > 0.0);
+        took_s[i] = clock_s() - from_s;
+    }
+    double all_s = clock_s() - begin_s;
+    qsort(took_s, N_COME, sizeof *took_s, by_value);
+    char more[96];
+    snprintf(more, sizeof more, "median %.3f ms, worst %.3f ms, %.0f rates each",
+             1e3 * took_s[N_COME / 2], 1e3 * took_s[N_COME - 1],
+             (double)(fluid_stats(fluid).n_rated - before.n_rated) / N_COME);
+    report("1,000 arrivals among 10,000 flows", all_s, more);
+}
+
 static void golden_drain(const struct golden *golden, struct arena scratch)
 {
     const struct path *paths = read_flows(golden, &scratch);
@@ -134,6 +167,7 @@ int main(void)
     hold(1000000, *perm);
     ring(1024, *perm);
     full_solve(*perm);
+    arrivals(*perm);
     for (int i = 0; i < N_GOLDENS; i++) golden_drain(&goldens[i], *perm);
     arena_close(perm);
     return 0;

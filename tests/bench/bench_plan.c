@@ -35,6 +35,22 @@ static void time_plan(const char *what, const struct inputs *in, struct arena sc
     report(what, best_s, more);
 }
 
+/* The network as well: built, all ways of an all-reduce laid, folded. */
+static void from_nothing(const char *what, const struct fabric_spec *fabric, int n,
+                         struct arena scratch)
+{
+    double begin_s = clock_s();
+    struct topo *topo = build_topo(&octo_node, fabric, n, &scratch);
+    double built_s = clock_s();
+    struct job *job = lone_job(n, coll_op(0, COLL_ALLREDUCE, 1e9, "ring"), &scratch);
+    const struct plan *plan = plan_build(build_inputs(topo, job, &scratch), &scratch);
+    double end_s = clock_s();
+    char more[96];
+    snprintf(more, sizeof more, "build %.3f s, plan %.3f s; %d + %d classes, %d links",
+             built_s - begin_s, end_s - built_s, plan->n_classes, plan->n_groups, topo->n_links);
+    report(what, end_s - begin_s, more);
+}
+
 static void lone(const char *what, const struct fabric_spec *fabric, const char *algorithm,
                  struct arena scratch)
 {
@@ -77,6 +93,8 @@ int main(void)
     hybrid("plan, TP 8 PP 16 DP 128, fat-tree", &big_tree, *perm);
     hybrid("plan, TP 8 PP 16 DP 128, hashed fat-tree", &big_hashed_tree, *perm);
     hybrid("plan, TP 8 PP 16 DP 128, dragonfly", &big_dragonfly, *perm);
+    from_nothing("65,536 GPUs, fat-tree, all-reduce", &big_tree, 65536, *perm);
+    from_nothing("65,536 GPUs, dragonfly, all-reduce", &big_dragonfly, 65536, *perm);
     arena_close(perm);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "bench.h"
 
 #include "engine.h"
+#include "estimate.h"
 #include "io/scenario.h"
 #include "predict.h"
 
@@ -111,6 +112,58 @@ static void step(int n_gpus, const char *fabric, struct arena scratch)
     report("  prediction with what-ifs and interval", clock_s() - begin_s, "");
 }
 
+/* 175 billion parameters on 16,384 GPUs: tensor 8, pipeline 16, data 128; a step of 16 micro-batches. */
+static const char *const gpt_text =
+    "{\"name\": \"gpt\", \"model\": \"gpt3-175b\", \"batch_per_gpu\": 1, \"grad_accumulation\": 16,"
+    " \"gpu\": \"h100-sxm-80\", \"n_gpus\": 16384, \"fabric\": {\"kind\": \"%s\", \"routing\": "
+    "\"%s\"},"
+    " \"strategy\": {\"kind\": \"parallel\", \"tensor_parallel\": 8, \"pipeline_parallel\": 16}}";
+
+static void big_step(const char *fabric, const char *routing, struct arena scratch)
+{
+    char text[512], what[64], more[96];
+    snprintf(text, sizeof text, gpt_text, fabric, routing);
+    double begin_s = clock_s();
+    const struct inputs *in = load(text, &scratch);
+    const struct plan *plan = plan_build(in, &scratch);
+    double planned_s = clock_s();
+    const struct run *run = engine_run(plan, &scale_none, &scratch);
+    double end_s = clock_s();
+    snprintf(what, sizeof what, "175B, 16384 GPUs, %s, %s", fabric, routing);
+    snprintf(more, sizeof more, "load, plan %.3f s, run %.3f s (%d steps); %d classes, step %.3f s",
+             planned_s - begin_s, end_s - planned_s, in->job->n_iterations, plan->n_classes,
+             run->iteration_s);
+    report(what, end_s - begin_s, more);
+    begin_s = clock_s();
+    must(predict(in, &scratch)->iteration_s > 0.0);
+    report("  prediction with what-ifs and interval", clock_s() - begin_s, "");
+}
+
+/* Plans by closed forms, as a search plays them: each is laid and folded anew. */
+static void estimates(struct arena scratch)
+{
+    enum { N_PLANS = 200 };
+    char text[512], more[96];
+    snprintf(text, sizeof text, resnet_text, 256, 256, "fat-tree");
+    const struct inputs *in = load(text, &scratch);
+    const struct plan *plan = plan_build(in, &scratch);
+    double begin_s = clock_s();
+    for (int i = 0; i < N_PLANS; i++) {
+        struct arena again = scratch;
+        must(estimate_run(plan, &again)->iteration_s > 0.0);
+    }
+    double run_s = clock_s() - begin_s;
+    begin_s = clock_s();
+    for (int i = 0; i < N_PLANS; i++) {
+        struct arena again = scratch;
+        must(plan_build(in, &again)->n_classes > 0);
+    }
+    double plan_s = clock_s() - begin_s;
+    snprintf(more, sizeof more, "%.0f estimates/s, %.0f plans laid/s", N_PLANS / run_s,
+             N_PLANS / plan_s);
+    report("estimate, ResNet-50 DDP, 256 GPUs", run_s + plan_s, more);
+}
+
 int main(void)
 {
     struct arena *perm = arena_open((size_t)8 << 30);
@@ -122,6 +175,10 @@ int main(void)
         step(256, fabrics[f], *perm);
         step(16384, fabrics[f], *perm);
     }
+    estimates(*perm);
+    big_step("fat-tree", "static", *perm);
+    big_step("dragonfly", "minimal", *perm);
+    big_step("fat-tree", "ecmp", *perm);
     arena_close(perm);
     return 0;
 }
