@@ -117,6 +117,8 @@ CALIB_LIBS = $(shell pkg-config --libs openblas) -lpthread
 $(OUT)/dpsim-calib: $(OUT)/calib/main.o $(CUDA_OBJECTS) $(OUT)/calib.a $(OUT)/base.a
 	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CALIB_LIBS) $(CUDA_LIBS) $(LDLIBS)
 $(OUT)/calib/main.o: CPPFLAGS += $(if $(CUDA_OBJECTS),-DCALIB_CUDA)
+# loops over rows are to be vectorised, as those of frameworks are
+$(OUT)/calib/cpu_rows.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/calib/cpu_products.o: CPPFLAGS += $(shell pkg-config --cflags openblas)
 
 # one binary per suite; tests of a floor see only that floor and those below

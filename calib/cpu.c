@@ -51,9 +51,10 @@ float *cpu_random(int64_t n)
 
 double cpu_worse(double worst, double got, double want, double allowed)
 {
+    if (!isfinite(got) || !isfinite(want)) return (double)INFINITY;
     double off = fabs(got - want);
     if (off <= 0) return worst;
-    return isfinite(off) && allowed > 0 ? fmax(worst, off / allowed) : (double)INFINITY;
+    return allowed > 0 ? fmax(worst, off / allowed) : (double)INFINITY;
 }
 
 struct cpu_slice cpu_slice(int64_t n, int part, int n_parts)

@@ -89,7 +89,10 @@ static double at(const struct calib_case *c, const void *x, int64_t i)
 }
 
 /* An entry of the last product of the batch, against its sum in double. Bound of the rounding of a sum
- * of k products: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., eq. 3.5. */
+ * of k products: lambda sqrt(k) units, which holds with a chance of 1 - 2 exp(-lambda^2 / 2) or more
+ * (Higham & Mary, SIAM J. Sci. Comput. 41(5), 2019, theorem 3.1). */
+static const double LAMBDA = 5;
+
 static double worse_entry(double worst, const struct calib_case *c, int64_t i, int64_t j)
 {
     struct shape s = shape_of(c);
@@ -107,7 +110,7 @@ static double worse_entry(double worst, const struct calib_case *c, int64_t i, i
     }
     double epsilon = is_double(c) ? DBL_EPSILON : (double)FLT_EPSILON;
     double got = at(c, cpu.z, last * c->m * c->n + i * c->n + j);
-    return cpu_worse(worst, got, want, (double)(c->k + 1) * epsilon * size);
+    return cpu_worse(worst, got, want, LAMBDA * sqrt((double)c->k) * epsilon * size);
 }
 
 static double check_gemm(const struct calib_case *c)

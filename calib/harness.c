@@ -131,7 +131,7 @@ static struct harness_case check_and_time(struct harness *harness, const struct 
         return ends(harness, CASE_FAILED);
     }
     double check = harness->backend->check(c, harness->why, sizeof harness->why);
-    if (check < 1) return time_case(harness, c, check, end_s);
+    if (!isnan(check) && check < 1) return time_case(harness, c, check, end_s);
     const char *detail = harness->why[0] ? arena_text(harness->perm, ": %s", harness->why) : "";
     snprintf(harness->why, sizeof harness->why,
              "the result is wrong by %.3g times the rounding that is allowed%.100s", check, detail);
