@@ -46,6 +46,14 @@ struct own_estimate {
     struct tuner_cluster cluster;
 };
 
+/* what the parts of the network between servers cost and draw; 0 = not known */
+struct prices {
+    const char *name;                                            /* NULL = none given */
+    double switch_cost, port_cost;                               /* a port with a cable in it */
+    double nic_cable_cost, fabric_cable_cost, global_cable_cost; /* optics at both ends included */
+    double switch_W, port_W, cable_W; /* of a cable: optics at both ends */
+};
+
 struct inputs {
     const char *scenario; /* its name or file */
     struct model *model;
@@ -71,6 +79,7 @@ struct inputs {
     double
         hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct spread spread;
+    struct prices prices;
     struct own_estimate own;
     struct job *job; /* built by the strategy */
 };

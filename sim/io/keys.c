@@ -121,6 +121,7 @@ const struct part key_parts[N_KEYS_PARTS] = {
 };
 /* clang-format on */
 
-const char *const top_other_keys[] = {
-    "model",    "gpu", "node",     "nic",       "fabric",    "library", "framework", "strategy",
-    "measured", "run", "degraded", "slow_gpus", "placement", "tuner",   "$comment",  NULL};
+const char *const top_other_keys[] = {"model",    "gpu",       "node",     "nic",       "fabric",
+                                      "library",  "framework", "strategy", "measured",  "run",
+                                      "degraded", "slow_gpus", "prices",   "placement", "tuner",
+                                      "$comment", NULL};

@@ -217,6 +217,19 @@ static const struct field fabric_fields[] = {
     TEXT("nic", struct fabric_profile, nic, "", "the same of the network card"),
 };
 
+static const struct field prices_fields[] = {
+    TEXT("name", struct prices_profile, name, "", "name in reports"),
+    TEXT("source", struct prices_profile, source, "", "where the prices are from, and in which currency"),
+    REAL("switch_cost", DIM_NUMBER, struct prices_profile, prices.switch_cost, 0, LARGE, "0", "of a switch; 0 = not known, as for the others"),
+    REAL("port_cost", DIM_NUMBER, struct prices_profile, prices.port_cost, 0, LARGE, "0", "of a port of a switch with a cable in it, where switches are reckoned by ports"),
+    REAL("nic_cable_cost", DIM_NUMBER, struct prices_profile, prices.nic_cable_cost, 0, LARGE, "0", "of a cable between a network card and its switch, what is plugged at both ends included"),
+    REAL("fabric_cable_cost", DIM_NUMBER, struct prices_profile, prices.fabric_cable_cost, 0, LARGE, "0", "of a cable between switches"),
+    REAL("global_cable_cost", DIM_NUMBER, struct prices_profile, prices.global_cable_cost, 0, LARGE, "0", "of a cable between groups or sites"),
+    REAL("switch_power", DIM_POWER, struct prices_profile, prices.switch_W, 0, LARGE, "0W", "of a switch"),
+    REAL("port_power", DIM_POWER, struct prices_profile, prices.port_W, 0, LARGE, "0W", "more for each port with a cable in it"),
+    REAL("cable_power", DIM_POWER, struct prices_profile, prices.cable_W, 0, LARGE, "0W", "of the optics of a cable, both ends together"),
+};
+
 const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields), false},
     [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields), false},
@@ -224,6 +237,7 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields), false},
     [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields), false},
     [PROFILE_FABRIC] = {"fabric", "fabrics", "The network between servers: one of the fabrics, or that of a known system. Not needed on one server.", fabric_fields, N_OF(fabric_fields), true},
+    [PROFILE_PRICES] = {"prices", "prices", "What the network between servers costs and draws, for `topo`; nothing is reckoned where it is not given.", prices_fields, N_OF(prices_fields), false},
     [PROFILE_TUNER] = {"tuner", "tuners", "What NCCL itself reckons of a collective, for `collective --as-tuner`; default: the library's.", tuner_fields, N_TUNER_FIELDS, false},
 };
 /* clang-format on */
@@ -852,6 +866,15 @@ void profile_read_framework(const struct profile_reader *reader, struct profile_
     *out = (struct framework){0};
     load_ref(reader, &profile_kinds[PROFILE_FRAMEWORK], ref, NULL, out);
     out->name = name_of(ref, out->name);
+}
+
+void profile_read_prices(const struct profile_reader *reader, struct profile_ref ref,
+                         struct prices_profile *out)
+{
+    *out = (struct prices_profile){.name = ""};
+    load_ref(reader, &profile_kinds[PROFILE_PRICES], ref, NULL, out);
+    out->name = name_of(ref, out->name);
+    out->prices.name = out->name;
 }
 
 static void check_fabric_kind(const struct profile_reader *reader, struct profile_ref ref,

@@ -1,5 +1,5 @@
 /* Profiles: what a GPU, a server, a network card, a communication library, a framework and the network
- * of a known system are like, as JSON in scenarios/{hardware,links,libraries,frameworks,fabrics}. A reference to a profile is
+ * of a known system are like, as JSON in scenarios/{hardware,links,libraries,frameworks,fabrics,prices}. A reference to a profile is
  *   "name"             a shipped file: PROFILE_DIR/<folder of its kind>/name.json
  *   "path/file.json"   (has a / or ends in .json) a file, relative to the file that says so
  *   {...}              an object with the same keys; with "base": another reference, it only
@@ -14,6 +14,7 @@
 
 #include "base/field.h"
 #include "collectives/library.h"
+#include "inputs.h"
 #include "io/tuner.h"
 #include "net/topo.h"
 #include "workload/kernel.h"
@@ -61,6 +62,11 @@ struct fabric_profile {
     const char *node, *nic; /* that usually join it; "" = none */
 };
 
+struct prices_profile {
+    const char *name, *source;
+    struct prices prices;
+};
+
 struct library_profile {
     struct library library;
     int pcie_channels;        /* 0: as library.n_channels */
@@ -87,6 +93,7 @@ enum {
     PROFILE_LIBRARY,
     PROFILE_FRAMEWORK,
     PROFILE_FABRIC,
+    PROFILE_PRICES,
     PROFILE_TUNER,
     N_PROFILE_KINDS
 };
@@ -135,6 +142,8 @@ void profile_read_library(const struct profile_reader *reader, struct profile_re
                           struct library_profile *out);
 void profile_read_framework(const struct profile_reader *reader, struct profile_ref ref,
                             struct framework *out);
+void profile_read_prices(const struct profile_reader *reader, struct profile_ref ref,
+                         struct prices_profile *out);
 /* A fabric's reference may be the name of a fabric's kind, too: that fabric with all its defaults. */
 void profile_read_fabric(const struct profile_reader *reader, struct profile_ref ref,
                          struct fabric_profile *out);

@@ -491,6 +491,16 @@ static void read_library(const struct loader *load, const struct hardware *hardw
         arena_text(load->perm, "profiles %s and %s", load->in->gpu.name, profile.library.name);
 }
 
+/* load_prices — where the scenario gives them; there are none else. */
+static void load_prices(const struct loader *load)
+{
+    struct prices_profile profile;
+    struct profile_reader reader = reader_of(load);
+    if (!json_get(load->root, "prices")) return;
+    profile_read_prices(&reader, ref_of(load, "prices", NULL), &profile);
+    load->in->prices = profile.prices;
+}
+
 static void load_hardware(const struct loader *load)
 {
     struct hardware own;
@@ -879,6 +889,7 @@ static void load_all(struct loader *load)
     load_model(load);
     load_strategy(load);
     load_hardware(load);
+    load_prices(load);
     load_measured(load);
     load_run(load);
     check_forced(load, "algorithm", load->in->train.algorithm);

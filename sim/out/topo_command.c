@@ -3,7 +3,10 @@
 
 #include "base/sink.h"
 #include "base/units.h"
+#include "net/fabric.h"
+#include "net/survey.h"
 #include "out/load.h"
+#include "out/topo_plot.h"
 #include "out/writer.h"
 
 #include <string.h>
@@ -79,7 +82,111 @@ static void print_switches(FILE *out, const struct topo_summary *summary)
     fputc('\n', out);
 }
 
-static void print_text(FILE *out, const struct inputs *in, const struct topo_summary *summary)
+/* what the network costs and draws, as far as the prices say */
+struct bill {
+    double switches, cables, power_W;
+};
+
+static struct bill reckon(const struct inputs *in, const struct topo_summary *summary,
+                          const struct survey *survey)
+{
+    const struct prices *prices = &in->prices;
+    const int *cables = survey->n_cables;
+    double ports = cables[TIER_NIC] + 2.0 * cables[TIER_FABRIC] + 2.0 * cables[TIER_GLOBAL];
+    double all = cables[TIER_NIC] + cables[TIER_FABRIC] + cables[TIER_GLOBAL];
+    return (struct bill){
+        .switches = summary->n_switches * prices->switch_cost + ports * prices->port_cost,
+        .cables = cables[TIER_NIC] * prices->nic_cable_cost +
+                  cables[TIER_FABRIC] * prices->fabric_cable_cost +
+                  cables[TIER_GLOBAL] * prices->global_cable_cost,
+        .power_W =
+            summary->n_switches * prices->switch_W + ports * prices->port_W + all * prices->cable_W,
+    };
+}
+
+/* Levels of which links lead up or out: capacity down over capacity up. */
+static void print_levels(FILE *out, const struct survey *survey)
+{
+    const char *before = "levels          ";
+    for (int s = 0; s < N_STAGES; s++) {
+        const struct survey_level *level = &survey->levels[s];
+        if (level->down_Bps <= 0 || level->up_Bps <= 0) continue;
+        fprintf(out, "%s%.3g:1 at the %s", before, level->down_Bps / level->up_Bps, stage_names[s]);
+        before = ", ";
+    }
+    const struct survey_level *leaf = &survey->levels[STAGE_LEAF];
+    const struct survey_level *spine = &survey->levels[STAGE_SPINE];
+    double global_Bps = leaf->global_Bps + spine->global_Bps;
+    if (global_Bps > 0 && leaf->down_Bps > 0) {
+        fprintf(out, "%s%.3g:1 from cards to links between groups", before,
+                leaf->down_Bps / global_Bps);
+        before = ", ";
+    }
+    if (before[0] == ',') fputc('\n', out);
+}
+
+static void print_survey(FILE *out, const struct survey *survey)
+{
+    const int *cables = survey->n_cables;
+    print_levels(out, survey);
+    if (survey->shortest_ways > 0) {
+        fprintf(out, "ways            %.6g shortest of %d links", survey->shortest_ways,
+                survey->shortest_links);
+        if (survey->disjoint_ways > 0)
+            fprintf(out, ", %d without a common link", survey->disjoint_ways);
+        fputs(", from the first server's switch to the last's\n", out);
+    }
+    fprintf(out, "cables          %d to cards, %d between switches", cables[TIER_NIC],
+            cables[TIER_FABRIC]);
+    if (cables[TIER_GLOBAL] > 0) fprintf(out, ", %d between groups", cables[TIER_GLOBAL]);
+    fputc('\n', out);
+}
+
+static void print_bill(FILE *out, const struct inputs *in, struct bill bill)
+{
+    char power[32];
+    double cost = bill.switches + bill.cables;
+    if (cost > 0)
+        fprintf(out, "cost            %.0f: switches %.0f, cables %.0f; %.0f a GPU (prices: %s)\n",
+                cost, bill.switches, bill.cables, cost / in->n_gpus, in->prices.name);
+    if (bill.power_W <= 0) return;
+    unit_print(bill.power_W, DIM_POWER, power, sizeof power);
+    fprintf(out, "power           %s; %.3g W a GPU\n", power, bill.power_W / in->n_gpus);
+}
+
+static void json_survey(struct writer *writer, const struct survey *survey)
+{
+    writer_integer(writer, "shortest_ways_links", survey->shortest_links);
+    writer_number(writer, "shortest_ways", survey->shortest_ways);
+    writer_integer(writer, "disjoint_ways", survey->disjoint_ways);
+    writer_integer(writer, "cables_nic", survey->n_cables[TIER_NIC]);
+    writer_integer(writer, "cables_fabric", survey->n_cables[TIER_FABRIC]);
+    writer_integer(writer, "cables_global", survey->n_cables[TIER_GLOBAL]);
+    writer_list(writer, "levels");
+    for (int s = 0; s < N_STAGES; s++) {
+        const struct survey_level *level = &survey->levels[s];
+        if (level->down_Bps + level->up_Bps + level->global_Bps <= 0) continue;
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "switches", stage_names[s]);
+        writer_number(writer, "down_Bps", level->down_Bps);
+        writer_number(writer, "up_Bps", level->up_Bps);
+        writer_number(writer, "global_Bps", level->global_Bps);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
+static void json_bill(struct writer *writer, const struct inputs *in, struct bill bill)
+{
+    if (!in->prices.name) return;
+    writer_text(writer, "prices", in->prices.name);
+    writer_number(writer, "cost_switches", bill.switches);
+    writer_number(writer, "cost_cables", bill.cables);
+    writer_number(writer, "power_W", bill.power_W);
+}
+
+static void print_text(FILE *out, const struct inputs *in, const struct topo_summary *summary,
+                       const struct survey *survey)
 {
     char text[32];
     struct link_kind kinds[KINDS_MAX];
@@ -96,6 +203,8 @@ static void print_text(FILE *out, const struct inputs *in, const struct topo_sum
     fprintf(out, "diameter        %d links%s\n", summary->diameter_hops, sampled);
     unit_print(summary->max_latency_s, DIM_TIME, text, sizeof text);
     fprintf(out, "longest latency %s, links only%s\n", text, sampled);
+    if (in->topo->fabric) print_survey(out, survey);
+    print_bill(out, in, reckon(in, summary, survey));
     print_kinds(out, in->topo, kinds, n_kinds);
 }
 
@@ -118,7 +227,8 @@ static void json_kinds(struct writer *writer, const struct topo *topo)
     writer_end(writer);
 }
 
-static void print_json(FILE *out, const struct inputs *in, const struct topo_summary *summary)
+static void print_json(FILE *out, const struct inputs *in, const struct topo_summary *summary,
+                       const struct survey *survey)
 {
     struct writer writer = {.out = out};
     writer_object(&writer, NULL);
@@ -134,6 +244,8 @@ static void print_json(FILE *out, const struct inputs *in, const struct topo_sum
     writer_integer(&writer, "diameter_hops", summary->diameter_hops);
     writer_number(&writer, "max_latency_s", summary->max_latency_s);
     writer_bool(&writer, "sampled", summary->sampled);
+    json_survey(&writer, survey);
+    json_bill(&writer, in, reckon(in, summary, survey));
     json_kinds(&writer, in->topo);
     writer_end(&writer);
 }
@@ -143,6 +255,21 @@ static void write_dot(const struct options *options, const struct inputs *in, st
     struct sink sink = sink_open(options->dot, perm);
     topo_write_dot(in->topo, sink.out);
     sink_close(&sink);
+}
+
+/* Whether there is a picture to draw: there is a fabric, and it is not too large. */
+static bool draw(const struct options *options, const struct inputs *in, struct arena *perm)
+{
+    const struct topo *topo = in->topo;
+    if (!topo->fabric || topo->n_links - topo->fabric->first_link > TOPO_PLOT_MAX_LINKS) {
+        fprintf(stderr, "dpsim: --plot draws a network of at most %d links between servers\n",
+                (int)TOPO_PLOT_MAX_LINKS);
+        return false;
+    }
+    const char *title =
+        arena_text(perm, "%s: %s, %d servers", in->scenario, in->fabric.kind, topo->n_nodes);
+    topo_plot_draw(options->plot, topo, title, perm);
+    return true;
 }
 
 int topo_command(const struct options *options, struct arena *perm)
@@ -155,12 +282,14 @@ int topo_command(const struct options *options, struct arena *perm)
     }
     if (options->dot) write_dot(options, loaded.inputs, perm);
     if (options->dot && strcmp(options->dot, "-") == 0) return EXIT_FINE;
+    if (options->plot && !draw(options, loaded.inputs, perm)) return EXIT_INPUT;
     struct topo_summary summary = topo_summarise(loaded.inputs->topo);
+    struct survey survey = survey_network(loaded.inputs->topo, *perm);
     struct sink sink = sink_open(NULL, perm);
     if (options->json)
-        print_json(sink.out, loaded.inputs, &summary);
+        print_json(sink.out, loaded.inputs, &summary, &survey);
     else
-        print_text(sink.out, loaded.inputs, &summary);
+        print_text(sink.out, loaded.inputs, &summary, &survey);
     sink_close(&sink);
     return EXIT_FINE;
 }

@@ -108,9 +108,9 @@ static void check_sources(const char *file, struct arena *perm)
 
 static void every_shipped_number_has_a_source(void **state)
 {
-    static const char *const folders[] = {"hardware", "links", "libraries", "frameworks",
-                                          "fabrics"};
-    for (int f = 0; f < 5; f++) {
+    static const char *const folders[] = {"hardware",   "links",   "libraries",
+                                          "frameworks", "fabrics", "prices"};
+    for (int f = 0; f < 6; f++) {
         const char *files[MAX_FILES];
         int n = list(folders[f], files, *state);
         for (int i = 0; i < n; i++) check_sources(files[i], *state);
@@ -131,6 +131,7 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
     struct library_profile library;
     struct framework framework;
     struct fabric_profile fabric;
+    struct prices_profile prices;
     if (kind == &profile_kinds[PROFILE_FRAMEWORK]) {
         profile_read_framework(reader, ref, &framework);
         *name = framework.name;
@@ -140,6 +141,9 @@ static void read_any(const struct profile_reader *reader, const struct profile_k
     } else if (kind == &profile_kinds[PROFILE_NODE]) {
         profile_read_node(reader, ref, &node);
         *name = node.name;
+    } else if (kind == &profile_kinds[PROFILE_PRICES]) {
+        profile_read_prices(reader, ref, &prices);
+        *name = prices.name;
     } else if (kind == &profile_kinds[PROFILE_FABRIC]) {
         profile_read_fabric(reader, ref, &fabric);
         *name = fabric.name;
