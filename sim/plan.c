@@ -2,6 +2,8 @@
 
 #include "base/must.h"
 #include "fold.h"
+#include "workload/divide.h"
+#include "workload/measured.h"
 
 #include <math.h>
 #include <string.h>
@@ -607,6 +609,31 @@ static void warn_shattered(const struct planner *planner, struct layout *layout,
         perm);
 }
 
+/* Products beyond the sizes on which the GPU's constants were fitted are extrapolated. */
+static void warn_unmeasured(const struct inputs *in, struct layout *layout, struct arena *perm)
+{
+    if (!in->gpu.measured || !in->model) return;
+    enum dtype dtype = in->train.dtype;
+    const struct measured_part *part = measured_find(in->gpu.measured, MEASURED_PRODUCT, dtype);
+    if (!part) {
+        layout_warn(layout,
+                    arena_text(perm, "the calibration of %s has no products in %s", in->gpu.name,
+                               dtype_names[dtype]),
+                    perm);
+        return;
+    }
+    const struct model *own = divide_model(in->model, &in->train.split, perm);
+    struct measured_range range = measured_products(part, own, in->train.batch_per_gpu);
+    if (range.n_outside == 0) return;
+    layout_warn(layout,
+                arena_text(perm,
+                           "%d of %d linear layers have products outside of what was measured on "
+                           "%s: %.2g to %.2g FLOP, measured %.2g to %.2g",
+                           range.n_outside, range.n, in->gpu.name, range.least, range.most,
+                           part->least, part->most),
+                perm);
+}
+
 /* The upper half of the arena's address space, for what is not kept: the lower goes on growing. */
 static struct arena upper_half(const struct arena *perm)
 {
@@ -631,6 +658,7 @@ struct plan *plan_build(const struct inputs *in, struct arena *perm)
     list_members(&planner);
     make_colls(&planner);
     warn_shattered(&planner, layout, &scratch);
+    warn_unmeasured(in, layout, &scratch);
     planner.plan->n_warnings = layout->n_warnings;
     const char **warnings = arena_new(perm, const char *, layout->n_warnings);
     for (int w = 0; w < layout->n_warnings; w++) {

@@ -40,6 +40,16 @@ test_that "an unknown base is an error" fails 1 'unknown gpu "t44"' fit --base t
 test_that "folds are a number" fails 64 "--folds wants a number" fit --folds many "$work/raw.csv"
 test_that "measurements are not written over" fails 1 "would replace" fit --out "$work/raw.csv" "$work/raw.csv"
 
+run 0 fit "$table" --device a100-pcie-80 --base a100-pcie-80 --out "$work/a100.json"
+cat >"$work/small.json" <<EOF
+{"model": "bert-base", "gpu": "$work/a100.json", "n_gpus": 8, "batch_per_gpu": 1, "precision": "bf16"}
+EOF
+# layers of BERT-base at 128 tokens are 1.5e8 FLOP and more; what was measured begins at 1.7e10
+test_that "sizes that were not measured are warned of" prints "outside of what was measured" run "$work/small.json"
+test_that "types that were not measured are warned of" prints "no products in fp16" run --set /precision=fp16 "$work/small.json"
+sed 's/"batch_per_gpu": 1/"batch_per_gpu": 512/' "$work/small.json" >"$work/large.json"
+test_that "sizes that were measured are not" prints "3 of 52 linear layers" run "$work/large.json"
+
 # refused LINE ROW WORDS — a raw file with this row at the end is refused with its line
 refused() {
     raw "$2" >"$work/bad.csv"
