@@ -69,7 +69,7 @@ static int evaluate(const gsl_vector *z, void *context, gsl_vector *f)
 static int solve_once(struct solving *s, gsl_vector *z, int max_iterations)
 {
     gsl_multifit_nlinear_fdf problem = {
-        .f = evaluate, .n = (size_t)s->lsq->n_residuals, .p = (size_t)s->lsq->n, .params = s};
+        .f = evaluate, .n = (size_t)s->lsq->n_residuals, .p = (size_t)s->n_free, .params = s};
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, problem.n, problem.p);

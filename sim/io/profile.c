@@ -35,6 +35,8 @@ static const struct field gpu_fields[] = {
     REAL("reach_attention_vendor", DIM_FRACTION, struct gpu_profile, gpu.vendor_attention_frac, 0, 1, "0", "the same of the vendor's own kernel; 0 = as reach_attention"),
     REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
+    REAL("product_memory", DIM_NUMBER, struct gpu_profile, gpu.product_memory, 0, 100, "1", "share of the reachable memory bandwidth that products get for operands and results; above 1 where caches help"),
+    REAL("product_step", DIM_TIME, struct gpu_profile, gpu.product_step_s, 0, 1, "0us", "latency of a matrix product for each element of its sum, up to about 1024"),
     REAL("product_floor", DIM_TIME, struct gpu_profile, gpu.product_floor_s, 0, 1, "5us", "shortest matrix product; at least kernel_floor counts"),
     REAL("half_work", DIM_FLOP, struct gpu_profile, gpu.half_flop, 0, LARGE, "2GFLOP", "work of a matrix op of unknown shape that reaches half of what a large one does"),
     REAL("memory", DIM_SIZE, struct gpu_profile, gpu.memory_B, 1, LARGE, NULL, "GPU memory"),

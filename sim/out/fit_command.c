@@ -92,7 +92,7 @@ static const struct calibration *fit_all(const struct options *options, int n_fo
                                     .n_raws = options->operands.n,
                                     .base = &gpu,
                                     .based = options->base != NULL,
-                                    .options = {.n_folds = n_folds}};
+                                    .options = {.n_folds = n_folds, .dtype = options->dtype}};
     return calibrate(&input, perm, diag);
 }
 

@@ -117,6 +117,12 @@ static void print_part(FILE *out, const struct calibrate_part *part, struct aren
     int worst[N_WORST];
     print_errors(out, part->name, part->rows, part->n_rows, part->measured.n_groups, scratch);
     print_benchmarks(out, part, scratch);
+    if (part->n_odd > 0)
+        fprintf(
+            out,
+            "      %d of them contradict larger ones that were faster by half or more; without: "
+            "left out %.1f, 90th percentile %.1f\n",
+            part->n_odd, percent(part->left_out_rest.median), percent(part->left_out_rest.p90));
     int n = fit_worst(part, N_WORST, worst);
     fputs("      worst:", out);
     for (int w = 0; w < n; w++)
@@ -174,6 +180,10 @@ static void json_part(struct writer *writer, const struct calibrate_part *part,
     writer_text(writer, "unit", part->measured.unit);
     json_error(writer, "fitted", &part->fitted);
     json_error(writer, "left_out", &part->left_out);
+    if (part->n_odd > 0) {
+        writer_integer(writer, "contradicting_rows", part->n_odd);
+        json_error(writer, "left_out_without_them", &part->left_out_rest);
+    }
     writer_number(writer, "fit_sd", part->measured.fit_sd);
     writer_number(writer, "chi2", part->chi2);
     writer_list(writer, "constants");

@@ -151,6 +151,8 @@ const struct option_row option_rows[] = {
      "as there"},
     {"--device", NULL, TEXT(device), FOR(COMMAND_FIT), "NAME", NULL,
      "of a table of products: rows with this in the column gpu"},
+    {"--dtype", NULL, TEXT(dtype), FOR(COMMAND_FIT), "TYPE", NULL,
+     "products and attention of this type alone (default: all types share edge and floor)"},
     {"--folds", NULL, TEXT(folds), FOR(COMMAND_FIT), "N", NULL,
      "parts of the shapes for left-out errors (default 10; 2 = halves)"},
     {"--report", NULL, TEXT(report), FOR(COMMAND_CHECK), "FILE", NULL,

@@ -40,7 +40,7 @@ struct options {
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;
     const char *fit_on, *free, *write, *tries, *plot;
-    const char *name, *base, *device, *folds;
+    const char *name, *base, *device, *folds, *dtype;
     const char *as, *ranks, *ranks_per_node, *batch;
 };
 

@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "base/stats.h"
+#include "study/contradict.h"
 #include "study/lines.h"
 #include "study/solve.h"
 
@@ -68,10 +69,18 @@ static enum dtype dtype_of(const struct raw_row *row)
     return dtype;
 }
 
+/* A short run is over before the limit of power or heat takes the clock down: a share burst_frac of its
+ * time is saved, less the longer it takes. */
+static double with_burst(const struct solve *solve, double time_s)
+{
+    if (solve->burst_frac <= 0.0) return time_s;
+    return time_s * (1.0 - solve->burst_frac * solve->burst_s / (solve->burst_s + time_s));
+}
+
 static double predict_product(const struct solve *solve, const struct calibrate_row *row)
 {
     struct kernel_shape shape = shape_of(row->row);
-    return kernel_product(&solve->gpu, &shape, dtype_of(row->row)).time_s;
+    return with_burst(solve, kernel_product(&solve->gpu, &shape, dtype_of(row->row)).time_s);
 }
 
 static double predict_attention(const struct solve *solve, const struct calibrate_row *row)
@@ -130,6 +139,7 @@ struct calibrating {
     struct calibrate_row *rows; /* all that are used */
     int n_rows;
     int n_folds;
+    const char *dtype; /* NULL = all */
     struct arena *perm;
     struct diag *diag;
 };
@@ -165,6 +175,7 @@ static bool is_usable(struct calibrating *at, const struct raw *raw, const struc
         return false;
     }
     bool typed = use->kind == MEASURED_PRODUCT || use->kind == MEASURED_ATTENTION;
+    if (typed && at->dtype && strcmp(row->dtype, at->dtype) != 0) return false; /* as was asked */
     if (typed && !find_dtype(row->dtype, &dtype)) {
         calibrate_note(at->out, at->perm, "%s: rows of %s in %s are left out: no such type here",
                        raw->file, row->benchmark, row->dtype[0] ? row->dtype : "no type");
@@ -285,12 +296,21 @@ static void fill_part(struct calibrate_part *part, struct arena *perm)
     for (int i = 0; i < part->n_rows; i++) {
         measured->least = fmin(measured->least, part->rows[i]->size);
         measured->most = fmax(measured->most, part->rows[i]->size);
-        for (int j = 0; j <= i; j++) {
-            if (part->rows[j]->group != part->rows[i]->group) continue;
-            measured->n_groups += j == i;
-            break;
-        }
     }
+    measured->n_groups = solve_count_groups(part->rows, part->n_rows, *perm);
+}
+
+static void fill_odd(struct calibrate_part *part, struct arena *perm)
+{
+    bool *odd = arena_new(perm, bool, part->n_rows);
+    part->n_odd = contradict_find(part->rows, part->n_rows, odd, *perm);
+    if (part->n_odd == 0) return;
+    struct calibrate_row **rest = arena_new(perm, struct calibrate_row *, part->n_rows);
+    int n = 0;
+    for (int i = 0; i < part->n_rows; i++) {
+        if (!odd[i]) rest[n++] = part->rows[i];
+    }
+    part->left_out_rest = calibrate_errors(rest, n, true, *perm);
 }
 
 static struct calibrate_part *add_part(struct calibrating *at, struct calibrate_part part)
@@ -337,7 +357,7 @@ static void take_solve(struct calibrate_part *part, const struct solve *solve, c
 #define CONSTANT(k, d, member, lo, hi)                                                             \
     {                                                                                              \
         .constant = {.key = k, .dim = d, .in_profile = true}, .lower = lo, .upper = hi,            \
-        .offset = offsetof(struct gpu, member)                                                     \
+        .offset = offsetof(struct solve, gpu.member)                                               \
     }
 
 /* bounds: what a formula could still mean */
@@ -349,6 +369,25 @@ static const struct solve_constant product_constants[] = {
     CONSTANT("tile_edge", DIM_NUMBER, tile_edge, 0.05, 512.0),
     CONSTANT("product_floor", DIM_TIME, product_floor_s, 1e-8, 1e-2),
 };
+
+/* Terms that not all machines show; each is there where it is worth its constants. The burst is one of
+ * the benchmark, not of a training step, so it stands in no profile. */
+struct term {
+    int n;
+    struct solve_constant constants[2];
+    double start[2], off[2]; /* where a fit starts, and what is as if the term were not there */
+};
+static const struct term terms[] = {
+    {1, {CONSTANT("product_memory", DIM_NUMBER, product_memory, 0.1, 10.0)}, {0.8}, {1.0}},
+    {1, {CONSTANT("product_step", DIM_TIME, product_step_s, 1e-11, 1e-6)}, {5e-9}, {0.0}},
+    {2,
+     {{{.key = "burst", .dim = DIM_FRACTION}, 0.01, 0.6, offsetof(struct solve, burst_frac)},
+      {{.key = "burst_time", .dim = DIM_TIME}, 1e-6, 1.0, offsetof(struct solve, burst_s)}},
+     {0.2, 3e-4},
+     {0.0, 0.0}},
+};
+enum { N_TERMS = sizeof terms / sizeof terms[0] };
+
 static const struct solve_constant attention_constants[] = {
     CONSTANT("reach_attention", DIM_FRACTION, attention_frac, 0.01, 1.0),
 };
@@ -357,7 +396,7 @@ static const struct solve_constant reach = CONSTANT("", DIM_FRACTION, matrix_fra
 static void add_constant(struct solve *solve, struct solve_constant constant)
 {
     double before;
-    memcpy(&before, (const char *)&solve->gpu + constant.offset, sizeof before);
+    memcpy(&before, (const char *)solve + constant.offset, sizeof before);
     constant.constant.before = before;
     constant.constant.value = before;
     solve_add(solve, constant);
@@ -369,7 +408,6 @@ static struct solve solve_of(const struct calibrating *at, struct rows rows,
     return (struct solve){.rows = rows.items,
                           .n_rows = rows.n,
                           .gpu = at->out->gpu,
-                          .set = solve_gpu_set,
                           .predict = predict,
                           .n_folds = at->n_folds,
                           .huber = HUBER};
@@ -458,6 +496,7 @@ static void add_typed_parts(struct calibrating *at, const struct solve *solve, s
             .part = measured_part_names[kind], .dtype = dtype_names[t], .unit = "FLOP"};
         const char *key = arena_text(at->perm, "reach_%s", dtype_names[t]);
         if (solve) take_solve(&part, solve, kind == MEASURED_PRODUCT ? key : NULL, at->perm);
+        if (kind == MEASURED_PRODUCT) fill_odd(&part, at->perm);
         add_part(at, part);
     }
 }
@@ -477,6 +516,41 @@ static bool has_peaks(struct calibrating *at, struct rows rows)
     return fine;
 }
 
+static void add_term(struct solve *solve, const struct term *term)
+{
+    for (int c = 0; c < term->n; c++) {
+        struct solve_constant constant = term->constants[c];
+        memcpy(&constant.constant.before, (const char *)solve + constant.offset, sizeof(double));
+        constant.constant.value = term->start[c];
+        solve_add(solve, constant);
+    }
+}
+
+static void drop_term(struct solve *solve, const struct term *term)
+{
+    solve->n_constants -= term->n;
+    for (int c = 0; c < term->n; c++)
+        memcpy((char *)solve + term->constants[c].offset, &term->off[c], sizeof(double));
+}
+
+static void choose_terms(struct solve *solve, const struct arena *perm)
+{
+    double loss = solve_loss(solve, *perm);
+    for (int t = 0; t < N_TERMS; t++) {
+        add_term(solve, &terms[t]);
+        struct solve_gain gain = {.loss_before = loss,
+                                  .loss_after = solve_loss(solve, *perm),
+                                  .n_rows = solve->n_rows,
+                                  .n_free = solve->n_rows - solve->n_constants,
+                                  .n_more = terms[t].n};
+        if (solve_worth(&gain)) {
+            loss = gain.loss_after;
+        } else {
+            drop_term(solve, &terms[t]);
+        }
+    }
+}
+
 static void fit_products(struct calibrating *at)
 {
     struct rows rows = rows_of(at, MEASURED_PRODUCT);
@@ -488,6 +562,10 @@ static void fit_products(struct calibrating *at)
     solve_group(rows.items, rows.n, shape_key, at->perm);
     struct solve solve = solve_of(at, rows, predict_product);
     solve.gpu.sustained_frac = 0.0; /* a benchmark does not hold through a step */
+    for (int t = 0; t < N_TERMS; t++) {
+        for (int c = 0; c < terms[t].n; c++)
+            memcpy((char *)&solve + terms[t].constants[c].offset, &terms[t].off[c], sizeof(double));
+    }
     add_reaches(at, &solve, rows);
     for (int c = 0; c < 2; c++) {
         struct solve_constant constant = product_constants[c];
@@ -496,6 +574,7 @@ static void fit_products(struct calibrating *at)
             constant.lower = fmax(constant.lower, solve.gpu.kernel_floor_s);
         add_constant(&solve, constant);
     }
+    choose_terms(&solve, at->perm);
     double sustained = at->out->gpu.sustained_frac;
     bool fine = fit(at, &solve, "gemm");
     at->out->gpu.sustained_frac = sustained;
@@ -664,8 +743,11 @@ struct calibration *calibrate(const struct calibrate_input *input, struct arena 
                                 .parts = arena_new(perm, struct calibrate_part, MAX_PARTS),
                                 .notes = arena_new(perm, const char *, MAX_NOTES),
                                 .based = input->based};
-    struct calibrating at = {
-        .out = out, .n_folds = input->options.n_folds, .perm = perm, .diag = diag};
+    struct calibrating at = {.out = out,
+                             .n_folds = input->options.n_folds,
+                             .dtype = input->options.dtype,
+                             .perm = perm,
+                             .diag = diag};
     int before = diag->n_messages;
     gather(&at);
     if (at.n_rows == 0) {

@@ -7,7 +7,9 @@
  *   launch    line alpha + n beta through n launches: kernel_floor from graphs, else streams; issue
  *   memory    memory_reach, memory_half from copies, elementwise kernels, updates
  *   row       nothing: softmax, layer norm and reductions are judged by the memory curve
- *   product   reach of each type; tile_edge and product_floor, which all types share
+ *   product   reach of each type; tile_edge and product_floor, which all types share; product_memory,
+ *             product_step and a burst where they are worth their constants (solve_worth). The burst is
+ *             what short runs save before a limit of power takes the clock down; no profile has it
  *   attention reach_attention from fused kernels; unfused ones are judged by their parts
  *   host, network  lines alpha + size beta for each kind of copy, link and collective, in two pieces
  *             where the data say so (lines.h)
@@ -52,6 +54,8 @@ struct calibrate_part {
     struct calibrate_row **rows;
     int n_rows;
     struct calibrate_error fitted, left_out;
+    int n_odd; /* of products: rows that contradict others (contradict.h) */
+    struct calibrate_error left_out_rest; /* left out, without them */
     struct calibrate_constant *constants;
     int n_constants;
     double *covariance;  /* [n_constants ^ 2] of logarithms */
@@ -76,7 +80,8 @@ struct calibration {
 
 /* how it is done; all zero = as usual */
 struct calibrate_options {
-    int n_folds; /* for left-out errors; 0 = 10. 2: halves, each predicted from the other */
+    int n_folds;       /* for left-out errors; 0 = 10. 2: halves, each predicted from the other */
+    const char *dtype; /* of products and attention only this type; NULL = all */
 };
 
 /* calibrate — base: the profile to start from; its peaks and nominal bandwidth stay. `based` false: there

@@ -8,21 +8,13 @@
 
 enum { LEAST_IN_PIECE = 4, N_LINE = 2 };
 
-static const double CHANCE = 1e-3;
 static const double LEAST_S =
     1e-12; /* alpha and beta stay above it: they are fitted as logarithms */
 static const double MOST_S = 1e4;
 
-enum { ALPHA, BETA };
-
-static void set_line(struct solve *solve, const double *value)
-{
-    memcpy(solve->line, value, (size_t)solve->n_constants * sizeof *value);
-}
-
 static double predict_line(const struct solve *solve, const struct calibrate_row *row)
 {
-    return solve->line[ALPHA] + solve->line[BETA] * row->size;
+    return solve->alpha_s + solve->beta_s * row->size;
 }
 
 static int compare_sizes(const void *left, const void *right)
@@ -51,34 +43,16 @@ static bool fit_piece(struct solve *solve, struct calibrate_row **rows, int n, c
     double least_s = rows[0]->measured_s, most_s = rows[n - 1]->measured_s;
     double span = fmax(rows[n - 1]->size - rows[0]->size, 1.0);
     double slope = fmax((most_s - least_s) / span, least_s / fmax(rows[n - 1]->size, 1.0) / 1e3);
-    *solve = (struct solve){
-        .rows = rows, .n_rows = n, .set = set_line, .predict = predict_line, .huber = 2.0};
-    solve_add(solve, (struct solve_constant){
-                         {.key = "alpha", .dim = DIM_TIME, .value = least_s}, LEAST_S, MOST_S, 0});
-    solve_add(solve,
-              (struct solve_constant){
-                  {.key = "beta", .dim = DIM_NUMBER, .value = slope}, LEAST_S * 1e-6, MOST_S, 0});
+    *solve = (struct solve){.rows = rows, .n_rows = n, .predict = predict_line, .huber = 2.0};
+    solve_add(solve, (struct solve_constant){{.key = "alpha", .dim = DIM_TIME, .value = least_s},
+                                             LEAST_S,
+                                             MOST_S,
+                                             offsetof(struct solve, alpha_s)});
+    solve_add(solve, (struct solve_constant){{.key = "beta", .dim = DIM_NUMBER, .value = slope},
+                                             LEAST_S * 1e-6,
+                                             MOST_S,
+                                             offsetof(struct solve, beta_s)});
     return solve_fit(solve, what, perm, diag);
-}
-
-static double sum_squares(const struct solve *solve)
-{
-    double sum = 0.0;
-    for (int i = 0; i < solve->n_rows; i++) {
-        double r = log(solve->rows[i]->fitted_s / solve->rows[i]->measured_s) / solve->rows[i]->sd;
-        sum += r * r;
-    }
-    return sum;
-}
-
-/* worth_it — three numbers more take the sum of squares from `one` to `two`. */
-static bool worth_it(double one, double two, int n)
-{
-    int n_free = n - 2 * N_LINE - 1;
-    if (n_free < 1 || two >= one) return false;
-    double bic = n * log(fmax(two, 1e-9) / one) + (N_LINE + 1) * log(n);
-    double f = (one - two) / (N_LINE + 1) / (fmax(two, 1e-9) / n_free);
-    return bic < 0.0 && lsq_f_tail(f, N_LINE + 1, n_free) < CHANCE;
 }
 
 /* best_break — index of the first row of the second piece, or n. */
@@ -94,13 +68,18 @@ static int best_break(struct calibrate_row **rows, int n, double one, struct are
         ignored.n_messages = 0;
         if (!fit_piece(&low, rows, b, "", &work, &ignored)) continue;
         if (!fit_piece(&high, rows + b, n - b, "", &work, &ignored)) continue;
-        double two = sum_squares(&low) + sum_squares(&high);
+        double two = solve_loss(&low, work) + solve_loss(&high, work);
         if (two < best) {
             best = two;
             at = b;
         }
     }
-    return isfinite(best) && worth_it(one, best, n) ? at : n;
+    struct solve_gain gain = {.loss_before = one,
+                              .loss_after = best,
+                              .n_rows = n,
+                              .n_free = n - 2 * N_LINE - 1,
+                              .n_more = N_LINE + 1};
+    return isfinite(best) && solve_worth(&gain) ? at : n;
 }
 
 static void add_constants(struct calibrate_part *part, const struct solve *solve,
@@ -168,7 +147,7 @@ struct calibrate_part *lines_part(struct calibrate_row **rows, int n, enum measu
         return NULL;
     }
     if (!fit_piece(&one, rows, n, part->name, perm, diag)) return NULL;
-    int at = best_break(rows, n, sum_squares(&one), *perm);
+    int at = best_break(rows, n, solve_loss(&one, *perm), *perm);
     bool two = at < n;
     if (two) {
         bool fine = fit_piece(&one, rows, at, part->name, perm, diag) &&

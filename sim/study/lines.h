@@ -1,8 +1,6 @@
 /* Lines alpha + beta x through measured times, in one piece or in two. The second is there when it is
- * worth its three numbers: by an F test at one in a thousand, and by the Bayesian information
- * criterion, as the place of the break was chosen among all.
- * Sources: Hockney, The communication challenge for MPP, 1994 (the line); Schwarz, Estimating the
- * dimension of a model, 1978; Chow, Tests of equality between sets of coefficients, 1960. */
+ * worth its three numbers (solve_worth).
+ * Source: Hockney, The communication challenge for MPP, 1994. */
 #ifndef STUDY_LINES_H
 #define STUDY_LINES_H
 

@@ -19,17 +19,12 @@ void solve_add(struct solve *solve, struct solve_constant constant)
     solve->constants[solve->n_constants++] = constant;
 }
 
-void solve_gpu_set(struct solve *solve, const double *value)
-{
-    for (int c = 0; c < solve->n_constants; c++)
-        memcpy((char *)&solve->gpu + solve->constants[c].offset, &value[c], sizeof *value);
-}
-
 static void set_logarithms(struct solve *solve, const double *x)
 {
-    double value[SOLVE_MAX_CONSTANTS];
-    for (int c = 0; c < solve->n_constants; c++) value[c] = exp(x[c]);
-    solve->set(solve, value);
+    for (int c = 0; c < solve->n_constants; c++) {
+        double value = exp(x[c]);
+        memcpy((char *)solve + solve->constants[c].offset, &value, sizeof value);
+    }
 }
 
 /* rows of one fit: all, or those outside of a fold */
@@ -92,14 +87,15 @@ static double median_fit_sd(struct solve *solve, const struct lsq_result *result
     return stats_median(sd, solve->n_rows, scratch);
 }
 
-/* by counting first rows of groups, as pieces of a series do not hold all */
-static int count_groups(struct calibrate_row *const *rows, int n)
+int solve_count_groups(struct calibrate_row *const *rows, int n, struct arena scratch)
 {
+    int most = 0;
     int n_groups = 0;
+    for (int i = 0; i < n; i++) most = rows[i]->group > most ? rows[i]->group : most;
+    bool *met = arena_new(&scratch, bool, most + 1);
     for (int i = 0; i < n; i++) {
-        int before = 0;
-        while (before < i && rows[before]->group != rows[i]->group) before++;
-        n_groups += before == i;
+        n_groups += !met[rows[i]->group];
+        met[rows[i]->group] = true;
     }
     return n_groups;
 }
@@ -135,9 +131,42 @@ static void keep(struct solve *solve, const struct lsq_result *result)
     solve->problem = result->problem;
 }
 
+static void start_of(const struct solve *solve, double *start)
+{
+    for (int c = 0; c < solve->n_constants; c++) start[c] = log(solve->constants[c].constant.value);
+}
+
+double solve_loss(struct solve *solve, struct arena scratch)
+{
+    double start[SOLVE_MAX_CONSTANTS];
+    if (solve->n_rows <= solve->n_constants) return INFINITY;
+    start_of(solve, start);
+    struct subset all = {solve, solve->rows, solve->n_rows};
+    struct lsq_result result = fit_subset(&all, start, &scratch);
+    double *residual = arena_new(&scratch, double, solve->n_rows);
+    residuals(&all, result.x, residual);
+    double sum = 0.0;
+    for (int i = 0; i < solve->n_rows; i++) {
+        double r = fabs(residual[i]), h = solve->huber;
+        sum += h > 0.0 && r > h ? (2.0 * r - h) * h : r * r;
+    }
+    return sum;
+}
+
+bool solve_worth(const struct solve_gain *gain)
+{
+    static const double CHANCE = 1e-2;
+    static const double NOTHING = 1e-9; /* a loss below it is rounding */
+    double after = fmax(gain->loss_after, NOTHING);
+    if (gain->n_free < 1 || !(gain->loss_after < gain->loss_before)) return false;
+    double bic = gain->n_rows * log(after / gain->loss_before) + gain->n_more * log(gain->n_rows);
+    double f = (gain->loss_before - after) / gain->n_more / (after / gain->n_free);
+    return bic < 0.0 && f > 0.0 && lsq_f_tail(f, gain->n_more, gain->n_free) < CHANCE;
+}
+
 bool solve_fit(struct solve *solve, const char *what, struct arena *perm, struct diag *diag)
 {
-    int n_groups = count_groups(solve->rows, solve->n_rows);
+    int n_groups = solve_count_groups(solve->rows, solve->n_rows, *perm);
     if (solve->n_rows <= solve->n_constants || n_groups < 2) {
         diag_error(diag, (struct diag_place){.file = solve->rows[0]->raw->file},
                    "%d row%s of %s in %d shape%s (wanted at least %d in at least 2, for %d "
@@ -147,7 +176,7 @@ bool solve_fit(struct solve *solve, const char *what, struct arena *perm, struct
         return false;
     }
     double start[SOLVE_MAX_CONSTANTS];
-    for (int c = 0; c < solve->n_constants; c++) start[c] = log(solve->constants[c].constant.value);
+    start_of(solve, start);
     struct subset all = {solve, solve->rows, solve->n_rows};
     struct lsq_result result = fit_subset(&all, start, perm);
     keep(solve, &result);

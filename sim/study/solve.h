@@ -11,7 +11,7 @@ enum { SOLVE_MAX_CONSTANTS = 16, SOLVE_FOLDS = 10 };
 struct solve_constant {
     struct calibrate_constant constant; /* value: where the fit starts */
     double lower, upper;                /* of the value, > 0 */
-    size_t offset;                      /* in struct gpu; of a line's unused */
+    size_t offset;                      /* in struct solve */
 };
 
 struct solve {
@@ -19,11 +19,10 @@ struct solve {
     int n_rows;
     struct solve_constant constants[SOLVE_MAX_CONSTANTS];
     int n_constants;
-    struct gpu gpu; /* with the constants that were set last */
-    /* predict — a row, with value[n_constants] */
-    void (*set)(struct solve *solve, const double *value);
+    struct gpu gpu; /* this and the next four: with the constants that were set last */
     double (*predict)(const struct solve *solve, const struct calibrate_row *row);
-    double line[SOLVE_MAX_CONSTANTS]; /* of lines: as set last */
+    double alpha_s, beta_s;     /* of lines */
+    double burst_frac, burst_s; /* of short benchmarks: see calibrate.h */
     double huber;
     int n_folds; /* 0 = SOLVE_FOLDS */
     /* out */
@@ -39,12 +38,27 @@ void solve_add(struct solve *solve, struct solve_constant constant);
  * error in diag, named by `what`, when there are too few rows. */
 bool solve_fit(struct solve *solve, const char *what, struct arena *perm, struct diag *diag);
 
-/* solve_gpu_set — the set of kernels' constants: into solve->gpu. */
-void solve_gpu_set(struct solve *solve, const double *value);
+/* solve_loss — of all rows fitted: the sum of squared residuals, large ones linear. Changes nothing but
+ * what the constants are set to. INFINITY when rows are too few. */
+double solve_loss(struct solve *solve, struct arena scratch);
+
+/* solve_worth — are n_more constants worth a loss that falls from `less` to `more` over n rows with n_free
+ * degrees of freedom left? By an F test at one in a hundred, and by the Bayesian information
+ * criterion, as one was chosen among several.
+ * Sources: Chow, Tests of equality between sets of coefficients, 1960; Schwarz, Estimating the dimension
+ * of a model, 1978. */
+struct solve_gain {
+    double loss_before, loss_after;
+    int n_rows, n_free, n_more;
+};
+bool solve_worth(const struct solve_gain *gain);
 
 /* solve_group — numbers rows[].group by texts that are equal for rows of one group; returns their number. */
 int solve_group(struct calibrate_row **rows, int n,
                 const char *(*key)(const struct calibrate_row *, struct arena *),
                 struct arena *perm);
+
+/* solve_count_groups — different groups among some rows. */
+int solve_count_groups(struct calibrate_row *const *rows, int n, struct arena scratch);
 
 #endif

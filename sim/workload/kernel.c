@@ -143,6 +143,13 @@ static double product_s(const struct gpu *gpu, const struct product *p, enum dty
     return 2.0 * p->count * p->m * p->n * p->k / (gpu->vector_flops * share);
 }
 
+/* latency_s — of a chain of k loads and multiply-adds, divided in parts where it is long. */
+static double latency_s(const struct gpu *gpu, double k)
+{
+    static const double DIVIDED = 1024.0; /* elements; fits to eight GPUs came to 750 to 2000 */
+    return gpu->product_step_s * k / (1.0 + k / DIVIDED);
+}
+
 static struct kernel_time product_time(const struct gpu *gpu, const struct product *p,
                                        enum dtype layer_dtype)
 {
@@ -151,9 +158,10 @@ static struct kernel_time product_time(const struct gpu *gpu, const struct produ
     double written_B = p->written_elements * dtype_B(dtype);
     double moved_B = transposed_B(gpu, p, dtype);
     double arithmetic_s = product_s(gpu, p, dtype);
-    double busy_s =
-        hypot(arithmetic_s, read_B / memory_Bps(gpu)) + (written_B + moved_B) / memory_Bps(gpu);
-    double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s);
+    double share = gpu->product_memory > 0.0 ? gpu->product_memory : 1.0;
+    double Bps = memory_Bps(gpu) * share;
+    double busy_s = hypot(arithmetic_s, read_B / Bps) + (written_B + moved_B) / Bps;
+    double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s) + latency_s(gpu, p->k);
     return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B + moved_B};
 }
 

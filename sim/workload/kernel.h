@@ -4,11 +4,16 @@
  * Matrix products whose m, n, k are known (see struct layer): of count products (m x k) by (k x n),
  *
  *   T = hypot(2 count (m + edge) (n + edge) k / (peak reach), operands / B) + result / B + floor
+ *       + step k / (1 + k / 1024)
  *
  * A product is cut in tiles of the result; where m or n are no multiples of the tile, parts of
  * tiles compute nothing, on average `edge` rows and columns in all. Operands are read while tiles
  * are computed, partly hidden; results are written when a tile is done. B is the reachable memory
- * bandwidth. Backward takes two products of the same m, n, k with other roles: the input's gradient
+ * bandwidth, times product_memory: thin products keep fewer loads under way than a copy, and others find
+ * part of their operands in a cache. A tile's sum is a chain of loads and multiply-adds; its latency,
+ * `step` for each element, shows where tiles are few. Libraries divide long sums over idle
+ * multiprocessors (split-k), so beyond about 1024 elements it grows no more. Both are 1 and 0 unless
+ * measured. Backward takes two products of the same m, n, k with other roles: the input's gradient
  * (m x k), summed over n, and the weight's (k x n), summed over m.
  *
  * A convolution is a product of m output pixels, n output channels, k inputs of a window; the input's
@@ -95,9 +100,13 @@ struct gpu {
         vendor_attention_frac; /* share of the peak in 16 bits that kernels for all of attention
                                   reach, forward and backward; 0 = as products, and the portable
                                   kernel's for the vendor's */
-    double tile_edge;          /* rows and columns of a product computed in vain */
-    double product_floor_s;    /* shortest matrix product; at least kernel_floor_s counts */
-    double vector_flops;       /* fp32 non-matrix peak */
+    double product_memory; /* operands and results of products: share of hbm_frac that their traffic
+                              gets, above 1 where caches help; 0 = 1 */
+    double product_step_s; /* latency of a product by each element of its sum, which waits for
+                              memory; long sums are divided, see kernel.c */
+    double tile_edge;      /* rows and columns of a product computed in vain */
+    double product_floor_s; /* shortest matrix product; at least kernel_floor_s counts */
+    double vector_flops;    /* fp32 non-matrix peak */
     double half_flop; /* of products of unknown shape: FLOP that reaches half of matrix_frac */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;

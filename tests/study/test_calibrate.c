@@ -314,6 +314,44 @@ static void launches_give_the_floor_and_the_time_to_issue(void **state)
     assert_close(out->gpu.kernel_floor_s, 1.5e-6, 1e-3);
 }
 
+/* Times at most 40 % shorter where they are short, as before a limit of power: the fit sees it and the
+ * reach is that of long runs. */
+static void a_burst_of_short_runs_is_not_taken_for_the_rate(void **state)
+{
+    static struct maker maker;
+    struct diag diag = {.perm = *state};
+    maker_open(&maker, 3, *state);
+    add_products(&maker, DTYPE_FP16);
+    add_products(&maker, DTYPE_FP32);
+    for (int r = 0; r < maker.raw.n_rows; r++) {
+        double t = maker.rows[r].time_s;
+        maker.rows[r].time_s = t * (1.0 - 0.4 * 300e-6 / (300e-6 + t));
+    }
+    const struct calibration *out = fit(&maker, true, *state, &diag);
+    assert_non_null(out);
+    assert_close(constant(out, "burst")->value, 0.4, 0.2);
+    assert_close(constant(out, "reach_fp32")->value, 0.8, 0.1);
+    assert_false(constant(out, "burst")->in_profile);
+}
+
+/* A product of 12 us floor gets no further term: what is not there is not found. */
+static void terms_that_are_not_there_are_not_found(void **state)
+{
+    static struct maker maker;
+    int n_terms = 0;
+    for (int seed = 1; seed <= 20; seed++) {
+        struct diag diag = {.perm = *state};
+        maker_open(&maker, (uint64_t)seed, *state);
+        add_copies(&maker);
+        add_products(&maker, DTYPE_FP16);
+        const struct calibration *out = fit(&maker, true, *state, &diag);
+        assert_non_null(out);
+        assert_string_equal(out->parts[1].name, "product fp16");
+        n_terms += out->parts[1].n_constants > 3;
+    }
+    assert_true(n_terms <= 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +362,8 @@ int main(void)
         cmocka_unit_test(rows_that_cannot_be_used_are_named),
         cmocka_unit_test(without_a_base_peaks_come_from_the_best_rate),
         cmocka_unit_test(a_link_gets_a_second_piece_only_where_the_data_say_so),
+        cmocka_unit_test(a_burst_of_short_runs_is_not_taken_for_the_rate),
+        cmocka_unit_test(terms_that_are_not_there_are_not_found),
         cmocka_unit_test(launches_give_the_floor_and_the_time_to_issue),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

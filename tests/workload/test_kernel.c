@@ -434,6 +434,64 @@ static void what_runs_forward_only_has_no_backward(void **state)
                  kernel_forward(&gpu, b.model, 1, 8.0, DTYPE_FP16).time_s, 1e-12);
 }
 
+/* 2 x 1e3 x 1e3 x 1e3 FLOP at 8 TFLOP/s = 250 us, operands 2e6 x 4 B at 0.8 TB/s = 10 us: hypot 250.2 us;
+ * result 5 us; floor 2 us. With half of the memory's rate for products operands take 20 us and the result
+ * 10 us; a step of 10 ns adds 10 ns x 1000 / (1 + 1000 / 1024) = 5.06 us. */
+static void a_product_alone_is_what_its_formula_says(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    struct kernel_shape shape = {1e3, 1e3, 1e3, 1};
+    double plain_s = hypot(250e-6, 10e-6) + 5e-6 + 2e-6;
+    assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s, plain_s, 1e-12);
+    gpu.product_memory = 0.5;
+    gpu.product_step_s = 10e-9;
+    double slow_s = hypot(250e-6, 20e-6) + 10e-6 + 2e-6 + 10e-6 / (1.0 + 1000.0 / 1024.0);
+    assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s, slow_s, 1e-12);
+}
+
+/* Sides from 1 to 20,000 in steps of a fifth, one lengthened at a time; all terms at work. */
+static void a_bigger_product_is_never_faster(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    gpu.tile_edge = 40.0;
+    gpu.product_floor_s = 5e-6;
+    gpu.product_memory = 0.4;
+    gpu.product_step_s = 20e-9;
+    for (double m = 1; m < 2e4; m *= 3) {
+        for (double n = 1; n < 2e4; n *= 3) {
+            double before[3] = {0, 0, 0};
+            for (double k = 1; k < 2e4; k *= 1.2) {
+                struct kernel_shape shapes[] = {{m, n, k, 1}, {k, m, n, 1}, {m, k, n, 1}};
+                for (int s = 0; s < 3; s++) {
+                    double time_s = kernel_product(&gpu, &shapes[s], DTYPE_FP16).time_s;
+                    assert_true(time_s >= before[s]);
+                    before[s] = time_s;
+                }
+            }
+        }
+    }
+}
+
+/* Fused: 2 products of 2 x 128 x 128 x 64 FLOP by 12 heads. Unfused: its three parts. */
+static void attention_alone_is_its_parts(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    gpu.attention_frac = 0.4;
+    struct kernel_shape shape = {128, 128, 64, 12};
+    struct kernel_shape values = {128, 64, 128, 12};
+    double arithmetic_s = 2.0 * 2.0 * 128 * 128 * 64 * 12 / 40e12;
+    double read_s = 12.0 * 3 * 128 * 64 * 2 / 0.8e12, written_s = 12.0 * 128 * 64 * 2 / 0.8e12;
+    assert_close(kernel_attention(&gpu, &shape, DTYPE_FP16, true).time_s,
+                 hypot(arithmetic_s, read_s) + written_s + 2e-6, 1e-12);
+    double parts_s = kernel_product(&gpu, &shape, DTYPE_FP16).time_s +
+                     kernel_product(&gpu, &values, DTYPE_FP16).time_s +
+                     kernel_stream(&gpu, 2.0 * 12 * 128 * 128 * 2).time_s;
+    assert_close(kernel_attention(&gpu, &shape, DTYPE_FP16, false).time_s, parts_s, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +519,9 @@ int main(void)
         cmocka_unit_test(resnet50_has_the_right_order_of_magnitude),
         cmocka_unit_test(an_image_is_cheaper_in_a_bigger_batch),
         cmocka_unit_test(optimizer_is_bound_by_memory),
+        cmocka_unit_test(a_product_alone_is_what_its_formula_says),
+        cmocka_unit_test(a_bigger_product_is_never_faster),
+        cmocka_unit_test(attention_alone_is_its_parts),
         cmocka_unit_test(copy_reads_and_writes),
         cmocka_unit_test(what_runs_forward_only_has_no_backward),
     };
