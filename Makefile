@@ -104,7 +104,7 @@ PLAYED := $(if $(NVCC),$(patsubst calib/%.cu,$(OUT)/tests/calib/played/%.o,$(wil
 PLAYED_FLAGS = -std=c++20 $(FLAGS_$(BUILD)) -w -DCALIB_NCCL -Itests/calib -I$(CUDA_DIR)/include $(CPPFLAGS) -MMD -MP
 $(PLAYED): $(OUT)/tests/calib/played/%.o: calib/%.cu
 	@mkdir -p $(@D)
-	$(call say,g++) g++ -x c++ $(PLAYED_FLAGS) -include cuda_on_cpu.h -c -o $@ $<
+	$(call say,g++) g++ -x c++ $(PLAYED_FLAGS) -include cuda_on_cpu.hh -c -o $@ $<
 $(OUT)/tests/calib/played/on_cpu.o: tests/calib/cuda_on_cpu.cc
 	@mkdir -p $(@D)
 	$(call say,g++) g++ $(PLAYED_FLAGS) -c -o $@ $<

@@ -102,7 +102,8 @@ bool gpu_device(struct calib_machine *machine, char *why, size_t size)
     gpu.capability = of.major * 10 + of.minor;
     gpu.n_multiprocessors = of.multiProcessorCount;
     gpu.cache_B = of.l2CacheSize;
-    memset(machine, 0, sizeof *machine);
+    snprintf(machine->clock, CALIB_TEXT_MAX, "events of the device; launches: the host's clock");
+    machine->tick_s = 0.5e-6; /* of events (CUDA Runtime API, cudaEventElapsedTime) */
     snprintf(machine->device, CALIB_TEXT_MAX, "%.*s", CALIB_TEXT_MAX - 1, of.name);
     machine->n_devices = gpu.n_devices;
     machine->clock_Hz = attribute(cudaDevAttrClockRate) * 1e3; /* both are in kHz */

@@ -1,4 +1,4 @@
-#include "cuda_on_cpu.h"
+#include "cuda_on_cpu.hh"
 
 #include <cublasLt.h>
 #include <cublas_v2.h>

@@ -1,4 +1,4 @@
-/* The CUDA backend on a device that a CPU plays (cuda_on_cpu.h): every kernel, product, copy and collective
+/* The CUDA backend on a device that a CPU plays (cuda_on_cpu.hh): every kernel, product, copy and collective
  * computes what the backend's own checks ask for, in every type, at lengths that are no whole vectors too.
  * What is fast is for a real device to say. */
 #include "calib/backend.h"
