@@ -38,6 +38,7 @@ static void start_bundles(struct player *player, int meeting)
     m->n_active = 0;
     for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
         const struct plan_bundle *bundle = &player->plan->bundles[b];
+        if (bundle->n_alike == 0) continue;
         double bytes = bundle->bytes_per_B * coll->req.size_B;
         if (bytes <= 0.0 || (bundle->n_loads == 0 && isinf(bundle->cap_Bps))) continue;
         m->n_active++;

@@ -213,6 +213,64 @@ static void load_bundle(struct planner *planner, const struct laid *laid, int gr
     out->later = later;
 }
 
+/* Equal loads, in whatever order. */
+static bool same_loads(struct planner *planner, const struct plan_bundle *a,
+                       const struct plan_bundle *b)
+{
+    if (a->n_loads != b->n_loads) return false;
+    for (int i = 0; i < a->n_loads; i++) planner->sum[a->loads[i].resource] = a->loads[i].n;
+    bool same = true;
+    for (int i = 0; i < b->n_loads; i++) {
+        double by = planner->sum[b->loads[i].resource] - b->loads[i].n;
+        same = same && fabs(by) <= 0.0;
+    }
+    for (int i = 0; i < a->n_loads; i++) planner->sum[a->loads[i].resource] = 0.0;
+    return same;
+}
+
+/* Bundles of one phase: which of them come after one with the same cap and loads. Ways that change
+ * in the run are not compared. */
+static void find_alike(struct planner *planner, struct plan_bundle *bundles, int n)
+{
+    enum { MOST_KINDS = 8 }; /* that are compared with; where there are more, little is alike */
+    int kinds[MOST_KINDS];
+    int n_kinds = 0;
+    for (int b = 0; b < n; b++) {
+        bundles[b].first_alike = b;
+        if (planner->in->n_epochs > 0) continue;
+        int k = 0;
+        for (; k < n_kinds; k++) {
+            const struct plan_bundle *kind = &bundles[kinds[k]];
+            bool capped =
+                kind->cap_Bps >= bundles[b].cap_Bps && kind->cap_Bps <= bundles[b].cap_Bps;
+            if (capped && same_loads(planner, kind, &bundles[b])) break;
+        }
+        if (k < n_kinds) bundles[b].first_alike = kinds[k];
+        if (k == n_kinds && n_kinds < MOST_KINDS) kinds[n_kinds++] = b;
+    }
+}
+
+/* Of the bundles of a phase with equal loads and bytes, the first stands for all. */
+static void join_alike(struct planner *planner, const struct plan_phase *phase)
+{
+    struct plan_bundle *bundles = &planner->plan->bundles[phase->first_bundle];
+    for (int b = 0; b < phase->n_bundles; b++) {
+        struct plan_bundle *first = &bundles[bundles[b].first_alike];
+        bool joins = fabs(first->bytes_per_B - bundles[b].bytes_per_B) <= 0.0;
+        bundles[b].n_alike = 0;
+        (joins ? first : &bundles[b])->n_alike++;
+    }
+    for (int b = 0; b < phase->n_bundles; b++) {
+        if (bundles[b].n_alike < 2) continue;
+        struct load *together = arena_new(planner->perm, struct load, bundles[b].n_loads);
+        for (int l = 0; l < bundles[b].n_loads; l++) {
+            together[l] = bundles[b].loads[l];
+            together[l].n *= bundles[b].n_alike;
+        }
+        bundles[b].together = together;
+    }
+}
+
 static const struct plan_bundle *find_ready(struct planner *planner, int group_class,
                                             const struct choice *choice)
 {
@@ -229,6 +287,9 @@ static const struct plan_bundle *find_ready(struct planner *planner, int group_c
         load_bundle(planner, laid, group_class, b, choice->row, &bundles[b]);
         bundles[b].cap_Bps = channels_Bps * laid->pattern->cap_share[b];
     }
+    const int *phase_bundle = laid->pattern->phase_bundle;
+    for (int p = 0; p < laid->pattern->n_phases; p++)
+        find_alike(planner, bundles + phase_bundle[p], phase_bundle[p + 1] - phase_bundle[p]);
     if (planner->n_ready == planner->cap_ready) {
         planner->cap_ready = 2 * planner->cap_ready + 16;
         planner->ready = arena_grow(planner->scratch, struct ready, planner->ready,
@@ -403,6 +464,7 @@ static void add_phases(struct planner *planner, struct plan_coll *coll, const st
             plan->bundles[planner->n_bundles] = ready[pattern->phase_bundle[p] + b];
             plan->bundles[planner->n_bundles++].bytes_per_B = bundle.bytes / coll->req.size_B;
         }
+        join_alike(planner, out);
         out->latency_s = wait_s(met, &phase, p, own_drain_s(planner, coll, met, p));
     }
     coll->n_phases = pattern->n_phases;

@@ -26,6 +26,11 @@ struct plan_bundle {
     const struct load_list *later; /* [in->n_epochs] the same in later epochs of routes */
     double bytes_per_B;            /* bytes per flow for each byte of the collective's size */
     double cap_Bps;                /* per flow; INFINITY if none */
+    /* Bundles of a phase with the same bytes, cap and loads always have the same rate, so one of them
+     * stands for all when they are run: the channels of a ring, the servers of a server machine. */
+    int first_alike;             /* of its phase, counted from the phase's first; itself if alone */
+    int n_alike;                 /* bundles that it stands for, itself included; 0: another does */
+    const struct load *together; /* n_alike > 1: their loads in one, in place of `loads` */
 };
 
 struct plan_phase {
@@ -88,10 +93,11 @@ struct plan {
 /* plan_build — fold and place. Pure; cost O(ranks * channels * path length * patterns). */
 struct plan *plan_build(const struct inputs *in, struct arena *perm);
 
-/* plan_loads — of a bundle in an epoch of routes, from 0. */
+/* plan_loads — of a bundle and those it stands for in an epoch of routes, from 0. */
 static inline struct load_list plan_loads(const struct plan_bundle *bundle, int epoch)
 {
-    if (epoch == 0) return (struct load_list){bundle->loads, bundle->n_loads};
+    const struct load *loads = bundle->n_alike > 1 ? bundle->together : bundle->loads;
+    if (epoch == 0) return (struct load_list){loads, bundle->n_loads};
     return bundle->later[epoch - 1];
 }
 

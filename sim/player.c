@@ -378,7 +378,9 @@ static void attribute(struct player *player, double elapsed_s)
     for (int a = 0; a < player->n_active; a++) {
         if (player->active[a] < 0) continue;
         int resource = fluid_bottleneck(player->fluid, player->active[a]);
-        if (resource >= 0) player->run->bottleneck_s[resource] += elapsed_s;
+        if (resource < 0) continue;
+        int n = player->plan->bundles[player->flows[a].bundle].n_alike;
+        player->run->bottleneck_s[resource] += n * elapsed_s;
     }
 }
 

@@ -533,9 +533,44 @@ static void busy_times_and_bottlenecks_are_of_the_last_iteration(void **state)
     assert_close(held_s, 4 * MS, 1e-9);
 }
 
+/* Two servers to each of four machines: the flows to both go the same ways, so the bundle of one runs
+ * for both. Run one by one they take as long, to the rounding of sums. */
+static void alike_bundles_run_as_one(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    struct topo *topo = build_topo(&single_node, &one_switch, 4, &perm);
+    struct job *job = lone_job(4, coll_op(0, COLL_ALLREDUCE, 1e8, "parameter-server"), &perm);
+    job->comms[0].n_servers = 8;
+    struct inputs *in = build_inputs(topo, job, &perm);
+    struct plan *plan = plan_build(in, &perm);
+    const struct plan_phase *phase = &plan->phases[0];
+    struct plan_bundle *bundles = &plan->bundles[phase->first_bundle];
+    assert_int_equal(phase->n_bundles, 8);
+    int n_run = 0;
+    int n_alike = 0;
+    for (int b = 0; b < 8; b++) {
+        n_run += bundles[b].n_alike > 0;
+        n_alike += bundles[b].n_alike;
+    }
+    assert_int_equal(n_alike, 8);
+    const struct run *together = engine_run(plan, &scale_none, &perm);
+    for (int b = 0; b < 8; b++) bundles[b].n_alike = 1;
+    const struct run *apart = engine_run(plan, &scale_none, &perm);
+    assert_int_equal(n_run, 4);
+    assert_true(together->n_events < apart->n_events);
+    assert_close(together->end_s, apart->end_s, 1e-12);
+    double held_s[2] = {0.0, 0.0}; /* which of two equal links holds a bundle back is left open */
+    for (int r = 0; r < plan->n_resources; r++) {
+        held_s[0] += together->bottleneck_s[r];
+        held_s[1] += apart->bottleneck_s[r];
+    }
+    assert_close(held_s[0], held_s[1], 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alike_bundles_run_as_one),
         cmocka_unit_test(ops_of_a_stream_run_one_after_the_other),
         cmocka_unit_test(dependencies_reach_back_by_iterations),
         cmocka_unit_test(ops_may_take_no_time),
