@@ -625,6 +625,18 @@ static bool report_inside(const struct topo *topo, struct diag *diag, struct dia
     return true;
 }
 
+/* a port of the plane that is plugged in; -1 = none */
+static int plugged_port(const struct topo *topo, int plane)
+{
+    for (int node = 0; node < topo->n_nodes; node++) {
+        for (int nic = plane; nic < topo->node.nics_per_node; nic += topo->fabric->n_planes) {
+            int port = topo_port(topo, node, nic);
+            if (is_plugged(topo, port)) return port;
+        }
+    }
+    return -1;
+}
+
 bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_place place,
                        struct arena scratch)
 {
@@ -636,10 +648,9 @@ bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_p
         name_cut(topo, topo_port(topo, lone == 0, 0), topo_port(topo, lone, 0), false, diag, place);
         return false;
     }
-    int start = 0;
-    while (!is_plugged(topo, start)) start++;
-    for (int against = 0; against < 2; against++) {
-        int lost = find_lost(topo, start, against, scratch);
+    for (int i = 0; i < 2 * topo->fabric->n_planes; i++) {
+        int against = i % 2, start = plugged_port(topo, i / 2);
+        int lost = start < 0 ? -1 : find_lost(topo, start, against, scratch);
         if (lost < 0) continue;
         name_cut(topo, start, lost, against, diag, place);
         return false;

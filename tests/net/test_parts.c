@@ -146,6 +146,40 @@ static void sites_without_servers_are_refused(void **state)
     assert_refused(one_gpu_node(), fabric, 4, *state, "sites is 1");
 }
 
+/* Leaves of 4 ports with one way up. In plane 3 leaf 0 is cut off: planes do not help each other. */
+static void a_plane_that_is_cut_is_reported(void **state)
+{
+    struct node_spec node = eight_gpu_node();
+    struct fabric_spec fabric = fabric_of("rail-only");
+    struct diag diag = {.perm = *state};
+    fabric.hosts_per_leaf = 4;
+    fabric.oversubscription = 4;
+    struct topo *topo = built(node, fabric, 80, *state);
+    topo_reroute(topo, *state, &diag, (struct diag_place){.file = "test"});
+    assert_true(diag_ok(&diag));
+    topo->links[topo_find_link(topo, "plane 3 leaf 0 -> plane 3 spine 0")].failed = true;
+    topo_reroute(topo, *state, &diag, (struct diag_place){.file = "test"});
+    assert_false(diag_ok(&diag));
+    assert_non_null(strstr(diag.messages[0], "nic 3"));
+}
+
+/* The card of GPU 15 has failed: both servers use the same other rail. */
+static void a_card_that_failed_is_gone_round_in_another_plane(void **state)
+{
+    struct topo *topo = of_planes("rail-only", 0, 4, 2, *state);
+    struct diag diag = {.perm = *state};
+    topo->links[topo_find_link(topo, "node 1 nic 3 -> plane 3 leaf 0")].failed = true;
+    topo_reroute(topo, *state, &diag, (struct diag_place){.file = "test"});
+    for (int src = 0; src < 16; src++) {
+        for (int dst = 0; dst < 16; dst++) {
+            int links[ROUTE_MAX];
+            int n = assert_route(topo, gpu_at(src), gpu_at(dst), -1, 0);
+            topo_route(topo, gpu_at(src), gpu_at(dst), -1, 0, links);
+            for (int i = 0; i < n; i++) assert_false(topo->links[links[i]].failed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +191,8 @@ int main(void)
         cmocka_unit_test(only_ways_between_sites_cross_the_wide_area_and_once),
         cmocka_unit_test(the_bisection_of_sites_is_that_of_the_wide_area),
         cmocka_unit_test(sites_without_servers_are_refused),
+        cmocka_unit_test(a_plane_that_is_cut_is_reported),
+        cmocka_unit_test(a_card_that_failed_is_gone_round_in_another_plane),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -64,6 +64,18 @@ static const struct fabric_spec ideal_cascade = {.kind = "cascade",
 static const struct fabric_spec ideal_hyperx = {
     .kind = "hyperx", .oversubscription = 1, .core_oversubscription = 1};
 
+static const struct fabric_spec ideal_dragonfly_plus = {
+    .kind = "dragonfly-plus", .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec ideal_rails = {
+    .kind = "rail-only", .hosts_per_leaf = 4, .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec two_sites = {.kind = "multi-site",
+                                             .sites = 2,
+                                             .gateways = 2,
+                                             .hosts_per_leaf = 4,
+                                             .global_Bps = 4 * GB,
+                                             .oversubscription = 1,
+                                             .core_oversubscription = 1};
+
 /* one all-alone collective over n GPUs */
 static inline struct inputs *alone(const struct node_spec *node, const struct fabric_spec *fabric,
                                    int n, struct op op, struct arena *perm)

@@ -19,6 +19,9 @@ static const struct {
     {"torus", &ideal_torus, false},
     {"cascade", &ideal_cascade, false},
     {"hyperx", &ideal_hyperx, false},
+    {"dragonfly-plus", &ideal_dragonfly_plus, false},
+    {"rail-only", &ideal_rails, true},
+    {"two sites", &two_sites, false},
 };
 enum { N_FABRICS = sizeof fabrics / sizeof fabrics[0] };
 
