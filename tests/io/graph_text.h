@@ -3,7 +3,7 @@
 #define TESTS_IO_GRAPH_TEXT_H
 
 #include "io/graph_file.h"
-#include "test.h"
+#include "../test.h"
 
 static inline const struct net_graph *graph_of(const char *file, const char *text,
                                                struct arena *perm)
