@@ -2,8 +2,8 @@
 #ifndef TESTS_IO_GRAPH_TEXT_H
 #define TESTS_IO_GRAPH_TEXT_H
 
-#include "io/graph_file.h"
 #include "../test.h"
+#include "io/graph_file.h"
 
 static inline const struct net_graph *graph_of(const char *file, const char *text,
                                                struct arena *perm)
