@@ -73,6 +73,12 @@ struct calib_backend {
     double (*now_s)(void);
 };
 
+/* no_fault — the empty reason, from what cannot fail. */
+static inline void no_fault(char *why, size_t size)
+{
+    if (size > 0) why[0] = '\0';
+}
+
 extern const struct calib_backend calib_cpu, calib_fake;
 extern const struct calib_backend calib_cuda; /* only where it was built (CALIB_CUDA is defined) */
 

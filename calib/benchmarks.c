@@ -12,9 +12,9 @@ static const char *const row_types[] = {"fp32", "bf16", "fp16", NULL};
 static const char *const master_types[] = {"fp32", NULL};
 static const char *const no_type[] = {"", NULL};
 
-static const double KIB = 1024;
-static const double MIB = 1024 * 1024;
-static const double GIB = 1024 * 1024 * 1024;
+static const int64_t KIB = 1024;
+static const int64_t MIB = 1048576;
+static const int64_t GIB = 1073741824;
 
 int dtype_size(const char *dtype)
 {
@@ -119,10 +119,9 @@ static void add_convolutions(struct calib_cases *cases, const struct calib_case 
     static const struct {
         int64_t pixels, filters, patch;
     } layers[] = {
-        {112 * 112, 64, 3 * 49}, {56 * 56, 64, 64},    {56 * 56, 64, 64 * 9}, {56 * 56, 256, 64},
-        {28 * 28, 128, 256},     {28 * 28, 128, 1152}, {28 * 28, 512, 128},   {14 * 14, 256, 512},
-        {14 * 14, 256, 2304},    {14 * 14, 1024, 256}, {7 * 7, 512, 1024},    {7 * 7, 512, 4608},
-        {7 * 7, 2048, 512},
+        {12544, 64, 147}, {3136, 64, 64},  {3136, 64, 576}, {3136, 256, 64},  {784, 128, 256},
+        {784, 128, 1152}, {784, 512, 128}, {196, 256, 512}, {196, 256, 2304}, {196, 1024, 256},
+        {49, 512, 1024},  {49, 512, 4608}, {49, 2048, 512},
     };
     static const int64_t images[] = {1, 32, 128};
     int step = cases->request->quick ? 3 : 1;
@@ -228,13 +227,13 @@ static double row_bytes(const struct calib_case *c)
 /* Rows of 256 to 65536 elements, from 16 Ki elements in all to 512 Mi. */
 static void row_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    double step = cases->request->quick ? 16 : 4;
-    for (double width = 1024; width <= 65536; width *= 8) {
-        for (double elements = 16 * KIB; elements <= 512 * MIB; elements *= step) {
+    int64_t step = cases->request->quick ? 16 : 4;
+    for (int64_t width = KIB; width <= 64 * KIB; width *= 8) {
+        for (int64_t elements = 16 * KIB; elements <= 512 * MIB; elements *= step) {
             if (elements < width) continue;
             struct calib_case c = *of;
-            c.m = (int64_t)(elements / width);
-            c.n = (int64_t)width;
+            c.m = elements / width;
+            c.n = width;
             c.size_B = row_bytes(&c);
             add(cases, c);
         }
@@ -243,66 +242,72 @@ static void row_cases(struct calib_cases *cases, const struct calib_case *of)
 
 static void optimizer_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    double step = cases->request->quick ? 16 : 4;
-    for (double elements = 4 * KIB; elements <= 512 * MIB; elements *= step) {
+    int64_t step = cases->request->quick ? 16 : 4;
+    for (int64_t elements = 4 * KIB; elements <= 512 * MIB; elements *= step) {
         struct calib_case c = *of;
         c.m = 1;
-        c.n = (int64_t)elements;
+        c.n = elements;
         c.size_B = row_bytes(&c);
         add(cases, c);
     }
 }
 
-/* heads of 64 and 128 over sequences of 128 to 8192; 16 Ki tokens in 16 heads at most */
+/* One length of sequences: 16 heads of some width, 16 Ki tokens at most. */
+static void add_attention(struct calib_cases *cases, const struct calib_case *of, int tokens,
+                          int head)
+{
+    for (int batch = 1; batch * tokens <= 16384; batch *= 4) {
+        struct calib_case c = *of;
+        c.m = c.n = tokens;
+        c.k = head;
+        c.batch = (int64_t)16 * batch;
+        add(cases, c);
+    }
+}
+
+/* heads of 64 and 128 over sequences of 128 to 8192 */
 static void attention_cases(struct calib_cases *cases, const struct calib_case *of)
 {
     int step = cases->request->quick ? 4 : 2;
-    for (int head = 64; head <= 128; head *= 2) {
-        for (int tokens = 128; tokens <= 8192; tokens *= step) {
-            for (int batch = 1; batch * tokens <= 16384; batch *= 4) {
-                struct calib_case c = *of;
-                c.m = c.n = tokens;
-                c.k = head;
-                c.batch = (int64_t)16 * batch;
-                add(cases, c);
-            }
-        }
+    for (int tokens = 128; tokens <= 8192; tokens *= step) {
+        add_attention(cases, of, tokens, 64);
+        add_attention(cases, of, tokens, 128);
     }
 }
 
 /* Sizes from least to most bytes by steps of 2, or quick 8. */
 static void add_sizes(struct calib_cases *cases, const struct calib_case *of,
-                      const double range_B[2])
+                      const int64_t range_B[2])
 {
-    double step = cases->request->quick ? 8 : 2;
-    for (double size_B = range_B[0]; size_B <= range_B[1]; size_B *= step) {
+    int64_t step = cases->request->quick ? 8 : 2;
+    for (int64_t size_B = range_B[0]; size_B <= range_B[1]; size_B *= step) {
         struct calib_case c = *of;
-        c.size_B = size_B;
+        c.size_B = (double)size_B;
         add(cases, c);
     }
 }
 
 static void memory_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    add_sizes(cases, of, (double[]){4 * KIB, GIB});
+    add_sizes(cases, of, (int64_t[]){4 * KIB, GIB});
 }
 
 /* a multiple of three arrays of doubles */
 static void stream_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    add_sizes(cases, of, (double[]){12 * KIB, 768 * MIB});
+    add_sizes(cases, of, (int64_t[]){12 * KIB, 768 * MIB});
 }
 
 static void link_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    add_sizes(cases, of, (double[]){64, GIB});
+    add_sizes(cases, of, (int64_t[]){64, GIB});
 }
 
 static void pair_cases(struct calib_cases *cases, const struct calib_case *of)
 {
     struct calib_case c = *of;
     c.n_ranks = 2;
-    add_sizes(cases, &c, (double[]){1, 64 * MIB});
+    add_sizes(cases, &c, (int64_t[]){1, 64 * MIB});
 }
 
 static void peer_cases(struct calib_cases *cases, const struct calib_case *of)
@@ -319,7 +324,7 @@ static void collective_cases(struct calib_cases *cases, const struct calib_case 
     for (int n = 2; n <= most; n = n < most && 2 * n > most ? most : 2 * n) {
         struct calib_case c = *of;
         c.n_ranks = n;
-        add_sizes(cases, &c, (double[]){64, GIB});
+        add_sizes(cases, &c, (int64_t[]){64, GIB});
     }
 }
 
@@ -344,12 +349,12 @@ static void beside_cases(struct calib_cases *cases, const struct calib_case *of)
     static const int64_t sides[] = {4096, 1024, 2048, 8192};
     int n = cases->request->quick ? 1 : 4;
     for (int s = 0; s < n; s++) {
-        for (double size_B = MIB; size_B <= 256 * MIB; size_B *= 16) {
+        for (int64_t size_B = MIB; size_B <= 256 * MIB; size_B *= 16) {
             struct calib_case c = *of;
             c.layout = "nn";
             c.m = c.n = c.k = sides[s];
             c.batch = 1;
-            c.size_B = size_B;
+            c.size_B = (double)size_B;
             add(cases, c);
         }
     }

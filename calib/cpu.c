@@ -49,6 +49,8 @@ float *cpu_random(int64_t n)
     return x;
 }
 
+/* The doubles stand in the order of their description.
+ * NOLINTNEXTLINE(bugprone-easily-swappable-parameters) */
 double cpu_worse(double worst, double got, double want, double allowed)
 {
     if (!isfinite(got) || !isfinite(want)) return (double)INFINITY;
@@ -163,8 +165,7 @@ static struct arena before;
 
 static bool cpu_prepare(const struct calib_case *c, char *why, size_t size)
 {
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     const struct cpu_benchmark *benchmark = find(c->benchmark);
     must(benchmark);
     before = *cpu.memory;
@@ -174,8 +175,7 @@ static bool cpu_prepare(const struct calib_case *c, char *why, size_t size)
 
 static double cpu_run(const struct calib_case *c, int n, char *why, size_t size)
 {
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     const struct cpu_benchmark *benchmark = find(c->benchmark);
     must(benchmark);
     double (*clock_s)(void) = benchmark->waits || cpu.n_threads > 1 ? wall_s : wall_thread_s;
@@ -186,8 +186,7 @@ static double cpu_run(const struct calib_case *c, int n, char *why, size_t size)
 
 static double cpu_check(const struct calib_case *c, char *why, size_t size)
 {
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     const struct cpu_benchmark *benchmark = find(c->benchmark);
     must(benchmark);
     benchmark->run(c, 1);

@@ -45,8 +45,7 @@ double fake_time_s(const struct calib_case *c)
 
 static bool fake_open(struct calib_machine *machine, uint64_t seed, char *why, size_t size)
 {
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     if (!(law.floor_s > 0)) fake_set(NULL);
     memory = arena_open((size_t)1 << 20);
     rng = rng_open(seed, "fake clock", memory);
@@ -61,8 +60,7 @@ static bool fake_open(struct calib_machine *machine, uint64_t seed, char *why, s
 static bool fake_supports(const struct calib_case *c, char *why, size_t size)
 {
     (void)c;
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     return true;
 }
 
@@ -82,8 +80,7 @@ static double fake_run(const struct calib_case *c, int n, char *why, size_t size
 static double fake_check(const struct calib_case *c, char *why, size_t size)
 {
     (void)c;
-    (void)why;
-    (void)size;
+    no_fault(why, size);
     return law.check;
 }
 

@@ -22,7 +22,7 @@ struct fake_law {
 extern const struct fake_law fake_usual;
 
 /* fake_set — the law from now on; NULL: fake_usual. */
-void fake_set(const struct fake_law *law);
+void fake_set(const struct fake_law *wanted);
 
 /* fake_time_s — of a case by the law, without noise. */
 double fake_time_s(const struct calib_case *c);

@@ -18,6 +18,7 @@ struct harness {
     const struct calib_backend *backend;
     const struct harness_options *options;
     double tick_s, begin_s;
+    double end_s; /* of the case's share of the budget */
     struct arena *perm;
     char why[WHY_MAX];
 };
@@ -59,10 +60,9 @@ static bool warm_up(struct harness *harness, const struct calib_case *c, int *n,
     }
 }
 
-/* Samples until they are sure enough, or until end_s.
+/* Samples until they are sure enough, or until the case's share of the budget is out.
  *   out: samples x[n] of one run; returns n, -1 after an error of the device */
-static int take_samples(struct harness *harness, const struct calib_case *c, int batch,
-                        double end_s, double *x)
+static int take_samples(struct harness *harness, const struct calib_case *c, int batch, double *x)
 {
     const struct harness_options *options = harness->options;
     int n = 0;
@@ -71,7 +71,7 @@ static int take_samples(struct harness *harness, const struct calib_case *c, int
         if (t < 0) return -1;
         x[n++] = t / batch;
         if (n < SAMPLE_LEAST) continue;
-        if (now_s(harness) >= end_s) break;
+        if (now_s(harness) >= harness->end_s) break;
         if (n < options->least_samples) continue;
         struct sample sample = sample_summarise(x, n, harness->tick_s / batch, *harness->perm);
         if (sample_width(&sample) <= options->precision) break;
@@ -104,15 +104,15 @@ static struct raw_row row_of(const struct calib_case *c, const struct sample *sa
     };
 }
 
-/* A prepared case whose result is right. */
+/* A prepared case whose result is right: its check goes into the row. */
 static struct harness_case time_case(struct harness *harness, const struct calib_case *c,
-                                     double check, double end_s)
+                                     double check)
 {
     int batch = 1;
     double one_s = 0;
     if (!warm_up(harness, c, &batch, &one_s)) return ends(harness, CASE_FAILED);
     double *x = arena_new(harness->perm, double, SAMPLE_MOST);
-    int n = take_samples(harness, c, batch, end_s, x);
+    int n = take_samples(harness, c, batch, x);
     if (n < 0) return ends(harness, CASE_FAILED);
     struct sample sample = sample_summarise(x, n, harness->tick_s / batch, *harness->perm);
     if (!(sample.median > 0)) {
@@ -124,14 +124,13 @@ static struct harness_case time_case(struct harness *harness, const struct calib
                                  .row = row_of(c, &sample, check)};
 }
 
-static struct harness_case check_and_time(struct harness *harness, const struct calib_case *c,
-                                          double end_s)
+static struct harness_case check_and_time(struct harness *harness, const struct calib_case *c)
 {
     if (!harness->backend->prepare(c, harness->why, sizeof harness->why)) {
         return ends(harness, CASE_FAILED);
     }
     double check = harness->backend->check(c, harness->why, sizeof harness->why);
-    if (!isnan(check) && check < 1) return time_case(harness, c, check, end_s);
+    if (!isnan(check) && check < 1) return time_case(harness, c, check);
     const char *detail = harness->why[0] ? arena_text(harness->perm, ": %s", harness->why) : "";
     snprintf(harness->why, sizeof harness->why,
              "the result is wrong by %.3g times the rounding that is allowed%.100s", check, detail);
@@ -151,7 +150,8 @@ static struct harness_case measure(struct harness *harness, const struct calib_c
         return ends(harness, CASE_LEFT_OUT);
     }
     struct arena before = *harness->perm;
-    struct harness_case done = check_and_time(harness, c, now_s(harness) + left / n_after);
+    harness->end_s = now_s(harness) + left / n_after;
+    struct harness_case done = check_and_time(harness, c);
     harness->backend->release(c);
     /* samples go; a reason, which was kept behind them, is copied back to their place */
     *harness->perm = before;

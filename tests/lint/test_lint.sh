@@ -10,7 +10,7 @@ passed=0 failed=0
 
 # a tree without a fault
 plant() {
-    rm -rf "${tree:?}"/* && mkdir -p "$tree"/sim/base "$tree"/sim/net "$tree"/sim/out "$tree"/tests && cd "$tree" || exit 1
+    rm -rf "${tree:?}"/* && mkdir -p "$tree"/calib "$tree"/sim/base "$tree"/sim/net "$tree"/sim/out "$tree"/tests && cd "$tree" || exit 1
     cp "$root/.clang-format" "$root/.clang-tidy" "$tree"
     printf '#ifndef NET_A_H\n#define NET_A_H\n\nint a_twice(int x);\n\n#endif\n' >sim/net/a.h
     printf '#include "net/a.h"\n\nint a_twice(int x)\n{\n    return 2 * x; /* not malloc(x) */\n}\n' >sim/net/a.c
@@ -46,6 +46,11 @@ breaks floors 'sim/net/b.c:1: floor net includes plan.h from above' sim/net/b.c 
 breaks floors 'sim/base/b.h:1: floor base includes net/a.h from above' sim/base/b.h '# include "net/a.h"\n'
 breaks floors 'sim/misc/b.c:1: is on no floor' sim/misc/b.c 'int b;\n'
 breaks floors 'includes ../out/c.h, which is on no floor' sim/net/b.c '#include "../out/c.h"\n'
+breaks floors 'calib/b.c:1: floor calib includes net/a.h from above' calib/b.c '#include "net/a.h"\n'
+breaks floors 'sim/net/b.c:1: includes calib/b.h, which is on no floor' sim/net/b.c '#include "calib/b.h"\n'
+breaks guards 'calib/b.h:1: wanted the guard CALIB_B_H' calib/b.h 'int b(void);\n'
+breaks banned 'calib/b.c:1: banned call:' calib/b.c 'int b(void) { return system(); }\n'
+breaks walls 'calib/b.c:1: cblas.h belongs in calib/cpu_products.c' calib/b.c '#include <cblas.h>\n'
 breaks guards 'sim/net/b.h:1: wanted the guard NET_B_H' sim/net/b.h '#ifndef B_H\n#define B_H\n#endif\n'
 breaks guards 'sim/net/b.h:1: wanted the guard NET_B_H' sim/net/b.h 'int b(void);\n'
 breaks alone "unknown type name" sim/net/b.h 'int b(size_t n);\n'
