@@ -2,7 +2,7 @@
 #ifndef INPUTS_H
 #define INPUTS_H
 
-#include "collectives/library.h"
+#include "adjust.h"
 #include "collectives/tuner.h"
 #include "net/topo.h"
 #include "workload/strategy.h"
@@ -80,6 +80,7 @@ struct inputs {
         hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct spread spread;
     struct prices prices;
+    struct adjust adjust; /* applied to the library and the job already */
     struct own_estimate own;
     struct job *job; /* built by the strategy */
 };

@@ -197,6 +197,7 @@ static double one_gpu_time(const struct inputs *in, struct arena scratch, double
     const struct strategy *strategy = strategy_find(in->train.strategy);
     must(strategy);
     one->job = strategy->build(&one->train, in->model, &in->gpu, &scratch);
+    adjust_job(&in->adjust, one->job);
     *samples = one->job->samples_per_iteration;
     const struct plan *plan = plan_build(one, &scratch);
     return estimate_run(plan, &scratch)->iteration_s;

@@ -31,9 +31,12 @@ static double width(const struct lsq *lsq, int k)
     return lsq->upper[k] - lsq->lower[k];
 }
 
+/* z of the middle between the bounds: GSL's differences are shares of z, so it must not be near 0 */
+static const double MIDDLE = 4.0;
+
 static double inside(const struct lsq *lsq, int k, double z)
 {
-    return lsq->lower[k] + width(lsq, k) * (1.0 + sin(z)) / 2.0;
+    return lsq->lower[k] + width(lsq, k) * (1.0 + sin(z - MIDDLE)) / 2.0;
 }
 
 /* A start at a bound would stay there, as the sine is flat; a start is moved in by a little. */
@@ -41,7 +44,7 @@ static double outside(const struct lsq *lsq, int k, double x)
 {
     static const double EDGE = 0.98;
     double u = 2.0 * (x - lsq->lower[k]) / width(lsq, k) - 1.0;
-    return asin(fmin(fmax(u, -EDGE), EDGE));
+    return MIDDLE + asin(fmin(fmax(u, -EDGE), EDGE));
 }
 
 /* place — z as numbers, with those at a bound */

@@ -111,6 +111,16 @@ static const struct field slow_fields[] = {
     REAL("factor", DIM_NUMBER, struct slow_gpu, factor, 1e-3, 1e6, NULL, "its kernels take this many times as long"),
 };
 
+static const struct field adjust_fields[] = {
+    REAL("compute", DIM_NUMBER, struct adjust, compute, 0.01, 100, "1", "kernels take so many times as long"),
+    REAL("latency", DIM_NUMBER, struct adjust, latency, 0.01, 100, "1", "what the library takes for each collective, hop and peer, times this"),
+    REAL("scaleup_rate", DIM_NUMBER, struct adjust, scaleup_rate, 0.01, 100, "1", "what links inside servers carry, times this; line rates stay the limit"),
+    REAL("network_rate", DIM_NUMBER, struct adjust, network_rate, 0.01, 100, "1", "the same between servers"),
+    REAL("overhead", DIM_TIME, struct adjust, overhead_s, 0, 1e4, "0s", "of each step, at its end"),
+    REAL("spread", DIM_FRACTION, struct adjust, spread, 0, 1, "0", "relative standard deviation of what is then predicted; 0 = as the profiles say"),
+    TEXT("source", struct adjust, source, "", "what it was fitted to, and how well"),
+};
+
 const struct part key_parts[N_KEYS_PARTS] = {
     [KEYS_MODEL] = {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
     [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
@@ -118,10 +128,11 @@ const struct part key_parts[N_KEYS_PARTS] = {
     [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
     [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be, or fail.", degraded_fields, N_OF(degraded_fields), true},
     [KEYS_SLOW] = {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
+    [KEYS_ADJUST] = {"adjust", NULL, "What measurements of this very cluster made of the model's constants; `dpsim fit --against` writes it.", adjust_fields, N_OF(adjust_fields), false},
 };
 /* clang-format on */
 
-const char *const top_other_keys[] = {"model",    "gpu",       "node",     "nic",       "fabric",
-                                      "library",  "framework", "strategy", "measured",  "run",
-                                      "degraded", "slow_gpus", "prices",   "placement", "tuner",
-                                      "$comment", NULL};
+const char *const top_other_keys[] = {"model",    "gpu",       "node",     "nic",      "fabric",
+                                      "library",  "framework", "strategy", "measured", "run",
+                                      "degraded", "slow_gpus", "prices",   "adjust",   "placement",
+                                      "tuner",    "$comment",  NULL};

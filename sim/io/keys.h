@@ -51,7 +51,16 @@ struct part {
     int n_fields;
     bool list; /* a list of such objects */
 };
-enum { KEYS_MODEL, KEYS_STRATEGY, KEYS_MEASURED, KEYS_RUN, KEYS_DEGRADED, KEYS_SLOW, N_KEYS_PARTS };
+enum {
+    KEYS_MODEL,
+    KEYS_STRATEGY,
+    KEYS_MEASURED,
+    KEYS_RUN,
+    KEYS_DEGRADED,
+    KEYS_SLOW,
+    KEYS_ADJUST,
+    N_KEYS_PARTS
+};
 extern const struct part key_parts[N_KEYS_PARTS];
 
 extern const struct field top_fields[]; /* bare keys of the file */

@@ -127,7 +127,7 @@ bool raw_csv_opens(const char *text, size_t length)
 {
     char line[1024];
     first_line(text, length, line, sizeof line);
-    return !strncmp(line, "# raw:", 6) || !strncmp(line, "benchmark,", 10);
+    return !strncmp(line, "# raw:", 6);
 }
 
 void raw_csv_whole(struct reading *reading, const char *text, size_t length)

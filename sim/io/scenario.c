@@ -482,6 +482,8 @@ static void read_library(const struct loader *load, const struct hardware *hardw
     drop_rows(&profile.library, hardware);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;
+    adjust_library(&load->in->adjust, load->top.n_gpus > node->spec.gpus_per_node,
+                   &profile.library);
     load->in->library = profile.library;
     read_tuner(load, hardware, profile.tuner);
     load->in->spread.network = profile.spread;
@@ -880,6 +882,7 @@ static void build(const struct loader *load)
     if (!check_split(load)) return;
     fit_measured(load);
     in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
+    adjust_job(&in->adjust, in->job);
     check_collectives(load);
 }
 
@@ -888,9 +891,13 @@ static void load_all(struct loader *load)
     load_top(load);
     load_model(load);
     load_strategy(load);
+    load->in->adjust = adjust_none;
+    load_part(load, &key_parts[KEYS_ADJUST], &load->in->adjust);
     load_hardware(load);
     load_prices(load);
     load_measured(load);
+    if (load->in->adjust.spread > 0)
+        load->in->spread.compute = load->in->spread.network = load->in->adjust.spread;
     load_run(load);
     check_forced(load, "algorithm", load->in->train.algorithm);
     check_forced(load, "protocol", load->in->train.protocol);

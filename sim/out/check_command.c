@@ -2,6 +2,7 @@
 #include "out/commands.h"
 
 #include "base/sink.h"
+#include "out/against.h"
 #include "out/check_json.h"
 #include "out/check_page.h"
 #include "out/check_plot.h"
@@ -100,7 +101,10 @@ static const char *usage_error(const struct options *options)
     const char *on = options->fit_on;
     const char *end = NULL;
     double tries = 0;
-    if (!options->table) return "check needs --table FILE";
+    if (options->operands.n > 0 || options->against.n > 0)
+        return "measured files go with --against SCENARIO, without --table";
+    if (!options->table) return "check needs --table FILE, or FILE... --against SCENARIO";
+    if (options->tolerance || options->junit) return "--tolerance and --junit go with --against";
     if (on && !fit_is_part(on)) return "--fit-on wants a, b, all or a number of folds (2 to 20)";
     if (options->tries && (!unit_number(options->tries, &end, &tries) || *end || tries < 1))
         return "--tries wants a number";
@@ -132,6 +136,8 @@ static const struct check *fit_and_score(const struct options *options,
 
 int check_command(const struct options *options, struct arena *perm)
 {
+    if (options->against.n > 0 && options->operands.n > 0 && !options->table)
+        return against_check(options, perm);
     const char *wrong = usage_error(options);
     if (wrong) {
         fprintf(stderr, "dpsim: %s\n", wrong);

@@ -4,6 +4,7 @@
 #include "base/sink.h"
 #include "base/trap.h"
 #include "bound.h"
+#include "out/against.h"
 #include "out/load.h"
 #include "out/tuner_page.h"
 #include "out/writer.h"
@@ -260,6 +261,7 @@ static void print_json(FILE *out, const struct line *lines, int n)
 
 int collective_command(const struct options *options, struct arena *perm)
 {
+    if (options->compare) return against_compare(options, perm);
     struct sweep sweep;
     const char *wrong = read_sweep(options, &sweep, perm);
     if (wrong) {

@@ -3,6 +3,7 @@
 
 #include "base/sink.h"
 #include "io/profile.h"
+#include "out/against.h"
 #include "out/fit_page.h"
 #include "out/fit_profile.h"
 #include "out/load.h"
@@ -98,6 +99,7 @@ static const struct calibration *fit_all(const struct options *options, int n_fo
 
 int fit_command(const struct options *options, struct arena *perm)
 {
+    if (options->against.n > 0) return against_fit_command(options, perm);
     const char *end = NULL;
     double folds = 0.0;
     if (options->folds &&

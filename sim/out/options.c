@@ -31,17 +31,23 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "(1GiB).\n"},
     [COMMAND_CHECK] =
         {.name = "check",
-         .operands = "",
-         .summary = "score a table of published measurements: predicted against measured",
-         .about = "The table is CSV with a header row, of collectives (collective, gpu_key, "
-                  "size_bytes,\n"
-                  "time_us ...) or of training steps (model, gpu_key, iter_time_s ...). Each row "
-                  "is mapped "
-                  "to a\n"
-                  "cluster by its key columns and the rules in rows/ beside the profiles; what "
-                  "cannot be "
-                  "mapped\n"
-                  "is counted with its reason. The error is predicted / measured - 1, of times.\n"},
+         .operands = "[FILE...]",
+         .max_operands = 1 << 20,
+         .summary = "predicted against measured: tables of published runs, or files of your own",
+         .about =
+             "The table is CSV with a header row, of collectives (collective, gpu_key, "
+             "size_bytes,\n"
+             "time_us ...) or of training steps (model, gpu_key, iter_time_s ...). Each row "
+             "is mapped "
+             "to a\n"
+             "cluster by its key columns and the rules in rows/ beside the profiles; what "
+             "cannot be "
+             "mapped\n"
+             "is counted with its reason. The error is predicted / measured - 1, of times.\n"
+             "With FILEs and --against SCENARIO, measurements of one's own are judged: the exit "
+             "status is 1\n"
+             "when a series is off by more than the tolerance, and what to look at first is "
+             "said.\n"},
     [COMMAND_FIT] =
         {.name = "fit",
          .operands = "RAW...",
@@ -54,7 +60,12 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "profile is\n"
                   "written; a scenario reads it as \"gpu\": \"path/file.json\". Errors are of "
                   "ln(predicted /\n"
-                  "measured); left out: of shapes that had no part in the fit.\n"},
+                  "measured); left out: of shapes that had no part in the fit.\n"
+                  "With --against SCENARIO, RAW is any file that `dpsim import` reads, and what is "
+                  "fitted are the\n"
+                  "few constants of that cluster: compute, latency, rates, a fixed time per step. "
+                  "--out then\n"
+                  "writes the scenario with them, for `dpsim run`.\n"},
     [COMMAND_IMPORT] =
         {.name = "import",
          .operands = "FILE...",
@@ -99,6 +110,8 @@ const struct command_row command_rows[N_COMMANDS] = {
 #define FOR(command)     (1U << (command))
 #define FOR_ALL          ((1U << N_COMMANDS) - 1U)
 #define FOR_LOADERS      (FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_TOPO))
+#define FOR_AGAINST      (FOR(COMMAND_CHECK) | FOR(COMMAND_FIT))
+#define FOR_READERS      (FOR_AGAINST | FOR(COMMAND_IMPORT) | FOR(COMMAND_COLLECTIVE))
 #define FLAG(member)     offsetof(struct options, member), OPTION_FLAG
 #define TEXT(member)     offsetof(struct options, member), OPTION_TEXT
 #define REPEATED(member) offsetof(struct options, member), OPTION_REPEATED
@@ -108,11 +121,10 @@ const struct option_row option_rows[] = {
      "print JSON"},
     {"--csv", NULL, FLAG(csv), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "print CSV with a header row"},
-    {"--set", NULL, REPEATED(sets), FOR_LOADERS, "/POINTER=VALUE", NULL,
+    {"--set", NULL, REPEATED(sets), FOR_LOADERS | FOR_AGAINST, "/POINTER=VALUE", NULL,
      "change the scenario before it is loaded; may be repeated"},
-    {"--fidelity", NULL, TEXT(fidelity),
-     FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_CHECK), "NAME",
-     "estimate|fluid|message", "estimate (default of check), fluid (default) or message"},
+    {"--fidelity", NULL, TEXT(fidelity), FOR(COMMAND_RUN) | FOR(COMMAND_COLLECTIVE) | FOR_AGAINST,
+     "NAME", "estimate|fluid|message", "estimate (default of check), fluid (default) or message"},
     {"--explain", NULL, FLAG(explain), FOR(COMMAND_RUN), NULL, NULL,
      "list every value used and which ones are defaults"},
     {"--trace", NULL, TEXT(trace), FOR(COMMAND_RUN), "FILE", NULL,
@@ -123,15 +135,15 @@ const struct option_row option_rows[] = {
     {"--end", "-e", TEXT(end), FOR(COMMAND_COLLECTIVE), "SIZE", NULL, "last size (default 1GiB)"},
     {"--factor", "-f", TEXT(factor), FOR(COMMAND_COLLECTIVE), "NUMBER", NULL,
      "from one size to the next (default 2)"},
-    {"--as", NULL, TEXT(as), FOR(COMMAND_IMPORT), "FORMAT", NULL,
+    {"--as", NULL, TEXT(as), FOR_READERS, "FORMAT", NULL,
      "the format, when it is not to be found from the text"},
-    {"--ranks", NULL, TEXT(ranks), FOR(COMMAND_IMPORT), "N", NULL,
+    {"--ranks", NULL, TEXT(ranks), FOR_READERS, "N", NULL,
      "GPUs or processes that took part, where the file does not say"},
-    {"--ranks-per-node", NULL, TEXT(ranks_per_node), FOR(COMMAND_IMPORT), "N", NULL,
+    {"--ranks-per-node", NULL, TEXT(ranks_per_node), FOR_READERS, "N", NULL,
      "of them on each server"},
-    {"--batch", NULL, TEXT(batch), FOR(COMMAND_IMPORT), "N", NULL,
+    {"--batch", NULL, TEXT(batch), FOR_READERS, "N", NULL,
      "samples of one step of the whole job, where the file does not say"},
-    {"--op", NULL, TEXT(op), FOR(COMMAND_COLLECTIVE) | FOR(COMMAND_IMPORT), "NAME", NULL,
+    {"--op", NULL, TEXT(op), FOR_READERS, "NAME", NULL,
      "all_reduce (default), reduce_scatter, all_gather, broadcast, reduce, all_to_all, sendrecv"},
     {"--algorithm", NULL, TEXT(algorithm), FOR(COMMAND_COLLECTIVE), "NAME", NULL,
      "force an algorithm (ring, tree, ...)"},
@@ -155,6 +167,14 @@ const struct option_row option_rows[] = {
      "products and attention of this type alone (default: all types share edge and floor)"},
     {"--folds", NULL, TEXT(folds), FOR(COMMAND_FIT), "N", NULL,
      "parts of the shapes for left-out errors (default 10; 2 = halves)"},
+    {"--against", NULL, REPEATED(against), FOR_AGAINST, "SCENARIO", NULL,
+     "the cluster that was measured; once, or once for each file"},
+    {"--tolerance", NULL, TEXT(tolerance), FOR(COMMAND_CHECK), "SHARE", NULL,
+     "with --against: largest median error of a series (default 10%)"},
+    {"--junit", NULL, TEXT(junit), FOR(COMMAND_CHECK), "FILE", NULL,
+     "with --against: write the verdicts as JUnit XML"},
+    {"--compare", NULL, TEXT(compare), FOR(COMMAND_COLLECTIVE), "FILE", NULL,
+     "put what was measured (see import) beside what is predicted"},
     {"--report", NULL, TEXT(report), FOR(COMMAND_CHECK), "FILE", NULL,
      "write all scores as Markdown"},
     {"--plot", NULL, TEXT(plot), FOR(COMMAND_CHECK) | FOR(COMMAND_TOPO), "FILE", NULL,
@@ -325,6 +345,7 @@ bool options_parse(int argc, char *const *argv, struct options *options, const c
     *options = (struct options){.command = COMMAND_HELP};
     options->operands.items = arena_new(perm, const char *, argc + 1);
     options->sets.items = arena_new(perm, const char *, argc + 1);
+    options->against.items = arena_new(perm, const char *, argc + 1);
     *message = NULL;
     if (argc < 2) {
         *message = "what should it do? 'dpsim help' lists the commands";

@@ -34,14 +34,14 @@ struct text_list {
 struct options {
     enum command command;
     struct text_list operands;
-    struct text_list sets;
+    struct text_list sets, against;
     bool json, csv, explain, markdown, help, version, as_tuner;
     const char *trace, *fidelity, *list, *dot;
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;
     const char *fit_on, *free, *write, *tries, *plot;
     const char *name, *base, *device, *folds, *dtype;
-    const char *as, *ranks, *ranks_per_node, *batch;
+    const char *as, *ranks, *ranks_per_node, *batch, *tolerance, *junit, *compare;
 };
 
 struct command_row {

@@ -24,4 +24,24 @@ test_that "a profile and rows do not mix" fails 1 "import it by itself" import $
 test_that "garbage is the user's error" fails 1 "no known format" import "$dpsim"
 test_that "a wrong number is a usage error" fails 64 "--ranks: 'x' is not" import --ranks x $in/osu.txt
 test_that "an unknown collective is a usage error" fails 64 "--op: no collective" import --op sum $in/osu.txt
+# what was measured beside a scenario; here what the program itself predicts
+scenario=scenarios/minimal.json
+"$dpsim" collective $scenario -b 1K -e 256M >"$work/nccl.txt"
+"$dpsim" collective $scenario -b 1K -e 256M --set '/adjust={"latency":2,"network_rate":0.5}' >"$work/slow.txt"
+test_that "the table that collective prints is one of nccl-tests" gives "send" import --op send_recv "$work/nccl.txt"
+test_that "a cluster that is as predicted passes the gate" gives "ok   all_reduce" check "$work/nccl.txt" --against $scenario
+test_that "one that is slower does not" run 1 check "$work/slow.txt" --against $scenario
+test_that "and what to look at is said" grep -q "first suspicion: all sizes" "$work/out"
+test_that "unless that is tolerated" run 0 check "$work/slow.txt" --against $scenario --tolerance 60%
+test_that "the gate prints JSON" sh -c "'$dpsim' check '$work/nccl.txt' --against $scenario --json 2>/dev/null | awk -f tests/cli/json.awk"
+test_that "the gate writes JUnit" run 1 check "$work/slow.txt" --against $scenario --junit "$work/gate.xml"
+test_that "with the failure in it" grep -q "<failure message=\"median error" "$work/gate.xml"
+test_that "measured stands beside predicted" gives "1.000" collective $scenario --compare "$work/nccl.txt"
+test_that "a fit finds what makes the difference" gives "network_rate" fit "$work/slow.txt" --against $scenario --out "$work/fitted.json"
+test_that "and the scenario that it writes passes the gate" gives "ok " check "$work/slow.txt" --against "$work/fitted.json" --tolerance 3%
+test_that "and runs" run 0 run "$work/fitted.json"
+test_that "a fit prints JSON" sh -c "'$dpsim' fit '$work/slow.txt' --against $scenario --json 2>/dev/null | awk -f tests/cli/json.awk"
+test_that "two scenarios for one file are refused" fails 1 "2 scenarios for 1 files" check "$work/nccl.txt" --against $scenario --against $scenario
+test_that "a tolerance is a share" fails 64 "--tolerance wants a share" check "$work/nccl.txt" --against $scenario --tolerance x
+test_that "a table and files do not mix" fails 64 "go with --against" check "$work/nccl.txt" --table x.csv
 totals

@@ -1,0 +1,397 @@
+#include "out/against.h"
+
+#include "base/sink.h"
+#include "base/units.h"
+#include "out/load.h"
+#include "out/told.h"
+#include "out/writer.h"
+#include "study/against_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double TOLERANCE = 0.1;
+
+/* measured files of a command, with their scenarios */
+struct request {
+    const struct text_list *files, *scenarios;
+};
+
+static struct against *open_all(const struct request *request, const struct options *options,
+                                struct arena *perm, struct diag *diag)
+{
+    struct reading_options how;
+    const char *wrong = told_read(options, &how, perm);
+    int n = request->files->n;
+    if (wrong) diag_error(diag, (struct diag_place){.file = "command line"}, "%s", wrong);
+    if (request->scenarios->n != 1 && request->scenarios->n != n)
+        diag_error(diag, (struct diag_place){.file = "--against"},
+                   "%d scenarios for %d files (wanted one, or one for each)", request->scenarios->n,
+                   n);
+    if (!diag_ok(diag)) return NULL;
+    struct measured **measured = arena_new(perm, struct measured *, n);
+    for (int f = 0; f < n; f++) {
+        measured[f] = measured_read(request->files->items[f], options->as, &how, perm, diag);
+        if (measured[f]) told_print(stderr, measured[f]);
+    }
+    if (!diag_ok(diag)) return NULL;
+    struct scenario_options *scenario = arena_new(perm, struct scenario_options, 1);
+    *scenario = (struct scenario_options){.sets = options->sets.items,
+                                          .n_sets = options->sets.n,
+                                          .fidelity = options->fidelity,
+                                          .profile_dir = load_profile_dir(perm)};
+    struct against_files files = {measured, n, request->scenarios->items, request->scenarios->n};
+    return against_open(&files, scenario, perm, diag);
+}
+
+static int give_up(const struct diag *diag)
+{
+    diag_print(diag, stderr);
+    return EXIT_INPUT;
+}
+
+static double error_of(const struct against_point *point)
+{
+    return point->predicted_s / point->measured_s - 1;
+}
+
+static const char *size_text(const struct against_point *point, char *text, int room)
+{
+    if (point->step)
+        snprintf(text, (size_t)room, "step");
+    else
+        snprintf(text, (size_t)room, "%.0f", point->size_B);
+    return text;
+}
+
+/* --- points ------------------------------------------------------------------------------------------- */
+
+static void print_points(FILE *out, const struct against *against, bool left_out)
+{
+    for (int g = 0; g < against->n_groups; g++) {
+        const struct against_group *group = &against->groups[g];
+        fprintf(out, "%s\n%15s %13s %13s %10s%s\n", group->name, "size (B)", "measured (us)",
+                "predicted (us)", "pred/meas", left_out ? "   left out" : "");
+        for (int i = group->first; i < group->first + group->n; i++) {
+            const struct against_point *point = &against->points[i];
+            char size[32];
+            fprintf(out, "%15s %13.2f %14.2f %10.3f", size_text(point, size, sizeof size),
+                    1e6 * point->measured_s, 1e6 * point->predicted_s, 1 + error_of(point));
+            if (left_out) fprintf(out, " %10.3f", point->left_out_s / point->measured_s);
+            fputc('\n', out);
+        }
+    }
+}
+
+static void print_points_json(struct writer *writer, const struct against *against, bool left_out)
+{
+    writer_list(writer, "points");
+    for (int i = 0; i < against->n_points; i++) {
+        const struct against_point *point = &against->points[i];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "series", against->groups[point->group].name);
+        writer_number(writer, "size_B", point->size_B);
+        writer_number(writer, "measured_s", point->measured_s);
+        writer_number(writer, "predicted_s", point->predicted_s);
+        writer_number(writer, "error", error_of(point));
+        if (left_out) writer_number(writer, "left_out_s", point->left_out_s);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
+/* --- the gate ------------------------------------------------------------------------------------------ */
+
+struct verdict {
+    double error; /* median over the series */
+    bool good;
+    const char *suspicion;
+};
+
+static struct verdict judge(const struct against *against, int g, double tolerance,
+                            struct arena *perm)
+{
+    const struct against_group *group = &against->groups[g];
+    const struct against_point *points = &against->points[group->first];
+    struct verdict verdict = {.error = against_error(points, group->n, *perm)};
+    verdict.good = verdict.error <= tolerance;
+    verdict.suspicion = verdict.good ? "" : against_suspicion(points, group->n, tolerance, perm);
+    return verdict;
+}
+
+/* text inside XML */
+static void xml_text(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        const char *special = strchr("&<>\"", *text);
+        static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+        if (special)
+            fputs(names[special - "&<>\""], out);
+        else
+            fputc(*text, out);
+    }
+}
+
+static void write_junit(const char *path, const struct against *against,
+                        const struct verdict *verdicts, struct arena *perm)
+{
+    struct sink sink = sink_open(path, perm);
+    int n_bad = 0;
+    for (int g = 0; g < against->n_groups; g++) n_bad += !verdicts[g].good;
+    fprintf(sink.out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"dpsim check\" "
+            "tests=\"%d\" failures=\"%d\">\n",
+            against->n_groups, n_bad);
+    for (int g = 0; g < against->n_groups; g++) {
+        fputs("  <testcase classname=\"dpsim\" name=\"", sink.out);
+        xml_text(sink.out, against->groups[g].name);
+        fputs("\">", sink.out);
+        if (!verdicts[g].good) {
+            fprintf(sink.out, "<failure message=\"median error %.1f %%; ", 100 * verdicts[g].error);
+            xml_text(sink.out, verdicts[g].suspicion);
+            fputs("\"/>", sink.out);
+        }
+        fputs("</testcase>\n", sink.out);
+    }
+    fputs("</testsuite>\n", sink.out);
+    sink_close(&sink);
+}
+
+static void print_verdicts(FILE *out, const struct against *against, const struct verdict *verdicts,
+                           double tolerance)
+{
+    for (int g = 0; g < against->n_groups; g++)
+        fprintf(out, "%s %s: median error %.1f %% of %d, tolerance %.1f %%%s%s\n",
+                verdicts[g].good ? "ok  " : "FAIL", against->groups[g].name,
+                100 * verdicts[g].error, against->groups[g].n, 100 * tolerance,
+                verdicts[g].suspicion[0] ? "\n     first suspicion: " : "", verdicts[g].suspicion);
+}
+
+static void print_verdicts_json(FILE *out, const struct against *against,
+                                const struct verdict *verdicts, double tolerance)
+{
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_number(&writer, "tolerance", tolerance);
+    writer_list(&writer, "series");
+    for (int g = 0; g < against->n_groups; g++) {
+        writer_flat_object(&writer, NULL);
+        writer_text(&writer, "id", against->groups[g].name);
+        writer_integer(&writer, "n", against->groups[g].n);
+        writer_number(&writer, "median_abs_err", verdicts[g].error);
+        writer_bool(&writer, "good", verdicts[g].good);
+        writer_text(&writer, "suspicion", verdicts[g].suspicion);
+        writer_end(&writer);
+    }
+    writer_end(&writer);
+    print_points_json(&writer, against, false);
+    writer_end(&writer);
+}
+
+/* "10%" or 0.1 */
+static bool read_tolerance(const char *text, double *tolerance)
+{
+    const char *end = NULL;
+    *tolerance = TOLERANCE;
+    if (!text) return true;
+    if (!unit_number(text, &end, tolerance)) return false;
+    if (*end == '%') *tolerance /= 100;
+    return (*end == '\0' || !strcmp(end, "%")) && *tolerance > 0 && *tolerance <= 10;
+}
+
+int against_check(const struct options *options, struct arena *perm)
+{
+    double tolerance = 0;
+    if (!read_tolerance(options->tolerance, &tolerance)) {
+        fprintf(stderr, "dpsim: --tolerance wants a share, such as 10%% or 0.1\n");
+        return EXIT_USAGE;
+    }
+    struct diag diag = {.perm = perm};
+    struct request request = {&options->operands, &options->against};
+    const struct against *against = open_all(&request, options, perm, &diag);
+    if (!against) return give_up(&diag);
+    struct verdict *verdicts = arena_new(perm, struct verdict, against->n_groups);
+    bool good = true;
+    for (int g = 0; g < against->n_groups; g++) {
+        verdicts[g] = judge(against, g, tolerance, perm);
+        good &= verdicts[g].good;
+    }
+    if (options->junit) write_junit(options->junit, against, verdicts, perm);
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json)
+        print_verdicts_json(sink.out, against, verdicts, tolerance);
+    else
+        print_verdicts(sink.out, against, verdicts, tolerance);
+    sink_close(&sink);
+    return good ? EXIT_FINE : EXIT_INPUT;
+}
+
+int against_compare(const struct options *options, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    const char *file = options->compare;
+    struct text_list files = {&file, 1};
+    struct request request = {&files, &options->operands};
+    const struct against *against = open_all(&request, options, perm, &diag);
+    if (!against) return give_up(&diag);
+    struct sink sink = sink_open(NULL, perm);
+    struct writer writer = {.out = sink.out};
+    if (options->json) {
+        writer_object(&writer, NULL);
+        print_points_json(&writer, against, false);
+        writer_end(&writer);
+    } else {
+        print_points(sink.out, against, false);
+        for (int g = 0; g < against->n_groups; g++) {
+            struct verdict verdict = judge(against, g, TOLERANCE, perm);
+            fprintf(sink.out, "# %s: median error %.1f %%%s%s\n", against->groups[g].name,
+                    100 * verdict.error, verdict.suspicion[0] ? "; first suspicion: " : "",
+                    verdict.suspicion);
+        }
+    }
+    sink_close(&sink);
+    return EXIT_FINE;
+}
+
+/* --- the fit -------------------------------------------------------------------------------------------- */
+
+static void print_fit(FILE *out, const struct against *against, const struct against_fit *fit)
+{
+    fprintf(out, "%d points of %d series\n\n%-14s %12s %12s %12s\n", against->n_points,
+            against->n_groups, "constant", "before", "fitted", "std. error");
+    for (int k = 0; k < fit->n_constants; k++) {
+        const struct against_constant *constant = &fit->constants[k];
+        bool seconds = !strcmp(constant->name, "overhead");
+        fprintf(out, "%-14s %12.4g %12.4g %11.2g%s%s\n", constant->name, constant->before,
+                constant->value, seconds ? constant->sd : 100 * constant->sd, seconds ? "s" : "%",
+                constant->at_bound ? "  at its bound" : "");
+    }
+    fprintf(out, "\nmedian error      before %.1f %%, fitted %.1f %%", 100 * fit->error_before,
+            100 * fit->error_after);
+    if (isnan(fit->error_left_out))
+        fputs("; nothing to leave out: one series alone\n", out);
+    else
+        fprintf(out, ", left out %.1f %%\n", 100 * fit->error_left_out);
+    fprintf(out, "90 %% interval     +- %.1f %%\n", 100 * 1.645 * fit->spread);
+    if (fit->problem) fprintf(out, "the fit           %s\n", fit->problem);
+    fputc('\n', out);
+    print_points(out, against, !isnan(fit->error_left_out));
+}
+
+static void print_fit_json(FILE *out, const struct against *against, const struct against_fit *fit)
+{
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_list(&writer, "constants");
+    for (int k = 0; k < fit->n_constants; k++) {
+        writer_flat_object(&writer, NULL);
+        writer_text(&writer, "name", fit->constants[k].name);
+        writer_number(&writer, "before", fit->constants[k].before);
+        writer_number(&writer, "value", fit->constants[k].value);
+        writer_number(&writer, "sd", fit->constants[k].sd);
+        writer_bool(&writer, "at_bound", fit->constants[k].at_bound);
+        writer_end(&writer);
+    }
+    writer_end(&writer);
+    writer_flat_list(&writer, "covariance");
+    for (int i = 0; i < fit->n_constants * fit->n_constants; i++)
+        writer_number(&writer, NULL, fit->covariance[i]);
+    writer_end(&writer);
+    writer_number(&writer, "error_before", fit->error_before);
+    writer_number(&writer, "error_after", fit->error_after);
+    writer_number(&writer, "error_left_out", fit->error_left_out);
+    writer_number(&writer, "spread", fit->spread);
+    writer_text(&writer, "problem", fit->problem);
+    print_points_json(&writer, against, !isnan(fit->error_left_out));
+    writer_end(&writer);
+}
+
+/* write_node — a value of a document, as it is */
+static void write_node(FILE *out, const struct json_node *node)
+{
+    bool object = json_kind(node) == JSON_OBJECT;
+    switch (json_kind(node)) {
+    case JSON_NULL:
+        fputs("null", out);
+        return;
+    case JSON_BOOL:
+        fputs(json_bool(node) ? "true" : "false", out);
+        return;
+    case JSON_NUMBER:
+        fprintf(out, "%.15g", json_number(node));
+        return;
+    case JSON_TEXT:
+        json_write_text(out, json_text(node));
+        return;
+    case JSON_LIST:
+    case JSON_OBJECT:
+        break;
+    }
+    fputc(object ? '{' : '[', out);
+    for (int i = 0; i < json_size(node); i++) {
+        if (i > 0) fputs(", ", out);
+        if (object) {
+            json_write_text(out, json_key(json_at(node, i)));
+            fputs(": ", out);
+        }
+        write_node(out, json_at(node, i));
+    }
+    fputc(object ? '}' : ']', out);
+}
+
+static void write_adjust(FILE *out, const struct against *against, const struct against_fit *fit)
+{
+    const struct adjust *adjust = &fit->adjust;
+    fprintf(out,
+            "  \"adjust\": {\n    \"compute\": %.6g,\n    \"latency\": %.6g,\n    "
+            "\"scaleup_rate\": %.6g,\n    \"network_rate\": %.6g,\n    \"overhead\": \"%.6gms\",\n"
+            "    \"spread\": %.4g,\n",
+            adjust->compute, adjust->latency, adjust->scaleup_rate, adjust->network_rate,
+            1e3 * adjust->overhead_s, adjust->spread);
+    fprintf(out,
+            "    \"source\": \"fitted by dpsim fit --against to %d points of %d series: median "
+            "error %.1f %% before, %.1f %% after",
+            against->n_points, against->n_groups, 100 * fit->error_before, 100 * fit->error_after);
+    if (!isnan(fit->error_left_out)) fprintf(out, ", %.1f %% left out", 100 * fit->error_left_out);
+    fputs("\"\n  }\n}\n", out);
+}
+
+/* write_scenario — the first scenario with what was fitted. Files that it names are sought beside it, so it
+ * belongs into the same folder. */
+static void write_scenario(const char *path, const struct against *against,
+                           const struct against_fit *fit, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    const struct json *json = json_read_file(against->cases[0].scenario, perm, &diag);
+    if (!json) return; /* it was read before */
+    const struct json_node *root = json_root(json);
+    struct sink sink = sink_open(path, perm);
+    fputs("{\n", sink.out);
+    for (int i = 0; i < json_size(root); i++) {
+        if (!strcmp(json_key(json_at(root, i)), "adjust")) continue;
+        fputs("  ", sink.out);
+        json_write_text(sink.out, json_key(json_at(root, i)));
+        fputs(": ", sink.out);
+        write_node(sink.out, json_at(root, i));
+        fputs(",\n", sink.out);
+    }
+    write_adjust(sink.out, against, fit);
+    sink_close(&sink);
+}
+
+int against_fit_command(const struct options *options, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct request request = {&options->operands, &options->against};
+    struct against *against = open_all(&request, options, perm, &diag);
+    if (!against) return give_up(&diag);
+    const struct against_fit *fit = against_fit(against, perm);
+    if (options->out) write_scenario(options->out, against, fit, perm);
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json)
+        print_fit_json(sink.out, against, fit);
+    else
+        print_fit(sink.out, against, fit);
+    sink_close(&sink);
+    return EXIT_FINE;
+}
