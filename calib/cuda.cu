@@ -25,14 +25,9 @@ static const struct cuda_benchmark *row_of(const struct calib_case *c)
 
 bool job_fails(const struct job *job, const char *format, ...)
 {
-    const struct calib_case *c = job->c;
-    int length = snprintf(job->why, job->size, "%s %s %s m %lld n %lld k %lld batch %lld size %.0f ranks %d: ",
-                          c->benchmark, c->dtype, c->layout, (long long)c->m, (long long)c->n, (long long)c->k,
-                          (long long)c->batch, c->size_B, c->n_ranks);
-    if (length < 0 || (size_t)length >= job->size) return false;
     va_list args;
     va_start(args, format);
-    vsnprintf(job->why + length, job->size - (size_t)length, format, args);
+    vsnprintf(job->why, job->size, format, args);
     va_end(args);
     return false;
 }

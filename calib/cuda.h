@@ -1,5 +1,5 @@
 /* What the files of the CUDA backend share: one device, its memory for the case under way, errors that
- * name call and case, and the table of benchmarks (each file offers its rows). Nothing here is for
+ * name the call, and the table of benchmarks (each file offers its rows). Nothing here is for
  * other backends.
  *
  * What is timed: runs back to back in one stream, between two events of that stream, after a pause on
@@ -21,7 +21,8 @@ struct job {
     size_t size;
 };
 
-/* job_fails — write "BENCHMARK (sizes): what"; always false, so that callers return it. */
+/* job_fails — write what is wrong; the harness puts the case before it, and counts equal reasons, so
+ * sizes stay out of it. Always false, so that callers return it. */
 __attribute__((format(printf, 2, 3))) bool job_fails(const struct job *job, const char *format,
                                                      ...);
 bool job_fails_cuda(const struct job *job, const char *call, cudaError_t status);
