@@ -370,6 +370,56 @@ static void the_slow_link_slows_the_run(void **state)
     assert_true(iteration_s[1] > 1.01 * iteration_s[0]);
 }
 
+/* ---- every algorithm on every kind of network ---- */
+
+static const struct fabric_spec ragged_hyperx = {.kind = "hyperx",
+                                                 .ports_per_router = 3,
+                                                 .n_dimensions = 2,
+                                                 .side = {3, 3},
+                                                 .link_latency_s = 0.5 * US,
+                                                 .routing = "static",
+                                                 .wiring = "packed",
+                                                 .oversubscription = 1};
+static const struct fabric_spec *const kinds[] = {
+    &one_switch, &tree_two_to_one, &tree_ecmp, &ragged_dragonfly, &ragged_torus, &ragged_hyperx};
+
+/* Two groups of n / 2 ranks side by side, so that there is something to fold, for one collective. */
+static void assert_folds(const struct fabric_spec *fabric, const struct coll_algo *algo, int n,
+                         bool slow, struct arena perm)
+{
+    struct topo *topo = build_topo(&single_node, fabric, n, &perm);
+    if (slow) slow_middle_link(topo);
+    struct job *job = new_job((struct mesh){2, {2, n / 2}, {"side", "dp"}}, 1, &perm);
+    job->comms[0] =
+        (struct comm){.name = "dp", .first_axis = 1, .last_axis = 1, .from = -1, .to = -1};
+    program_add_op(&job->programs[0], coll_op(0, algo->kind, 3e6, algo->name), &perm);
+    job->n_iterations = 2;
+    struct inputs *in = build_inputs(topo, job, &perm);
+    double end_s[2];
+    for (int fold = 0; fold < 2; fold++) {
+        in->fold = fold;
+        end_s[fold] = engine_run(plan_build(in, &perm), &scale_none, &perm)->end_s;
+    }
+    if (fabs(end_s[1] / end_s[0] - 1.0) > 1e-9)
+        print_error("%s, %s %s, %d ranks%s\n", fabric->kind, coll_kind_names[algo->kind],
+                    algo->name, n, slow ? ", slow link" : "");
+    assert_close(end_s[1], end_s[0], 1e-9);
+}
+
+static void every_algorithm_folds_on_every_fabric(void **state)
+{
+    static const int sizes[] = {6, 14, 24};
+    for (size_t f = 0; f < sizeof kinds / sizeof kinds[0]; f++) {
+        for (int a = 0; a < n_coll_algos; a++) {
+            if (coll_algos[a].servers || coll_algos[a].kind == COLL_SENDRECV) continue;
+            for (int i = 0; i < 6; i++) {
+                assert_folds(kinds[f], &coll_algos[a], sizes[i / 2], i % 2,
+                             **(struct arena **)state);
+            }
+        }
+    }
+}
+
 /* ---- merged ---- */
 
 static double iteration_of(struct inputs *in, int class_limit, struct arena perm)
@@ -443,6 +493,7 @@ int main(void)
         cmocka_unit_test(one_slow_nic_is_told_apart_by_distance),
         cmocka_unit_test(folded_runs_equal_unfolded_ones),
         cmocka_unit_test(the_slow_link_slows_the_run),
+        cmocka_unit_test(every_algorithm_folds_on_every_fabric),
         cmocka_unit_test(merging_is_exact_where_links_are_alike),
         cmocka_unit_test(merged_runs_are_near_exact_ones),
         cmocka_unit_test(merged_rings_end_with_the_slowest),
