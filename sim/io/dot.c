@@ -237,22 +237,24 @@ static void set_attribute(struct reader *reader, const char *key, const char *va
         take_count(reader, value, TOPO_MAX_GPUS, place, &out->nic);
 }
 
+static void read_attribute(struct reader *reader, struct attributes *out)
+{
+    const char *key = take_id(reader, "the name of an attribute or ] is wanted");
+    if (key && !is_mark(reader, '='))
+        fail(reader, reader->token.place, "= is wanted behind an attribute's name");
+    if (reader->failed) return;
+    advance(reader);
+    struct diag_place place = reader->token.place;
+    const char *value = take_id(reader, "an attribute's value is wanted");
+    if (value) set_attribute(reader, key, value, place, out);
+    if (!take_mark(reader, ',')) take_mark(reader, ';');
+}
+
 /* [key=value, ...] [...], if they are there */
 static void read_attributes(struct reader *reader, struct attributes *out)
 {
     while (take_mark(reader, '[')) {
-        while (!reader->failed && !take_mark(reader, ']')) {
-            const char *key = take_id(reader, "the name of an attribute or ] is wanted");
-            if (!key) return;
-            if (!take_mark(reader, '=')) {
-                fail(reader, reader->token.place, "= is wanted behind an attribute's name");
-                return;
-            }
-            struct diag_place place = reader->token.place;
-            const char *value = take_id(reader, "an attribute's value is wanted");
-            if (value) set_attribute(reader, key, value, place, out);
-            if (!take_mark(reader, ',')) take_mark(reader, ';');
-        }
+        while (!reader->failed && !take_mark(reader, ']')) read_attribute(reader, out);
     }
 }
 
@@ -294,6 +296,21 @@ static void add_edge(struct reader *reader, int src, int dst, const struct attri
     }
 }
 
+/* -> b: the vertex that an edge leads to, -1 (reported) when there is none. */
+static int take_end(struct reader *reader)
+{
+    if (reader->token.directed != reader->digraph)
+        fail(reader, reader->token.place,
+             reader->digraph ? "-> is wanted in a digraph" : "-- is wanted in a graph");
+    if (reader->failed) return -1;
+    advance(reader);
+    if (is_mark(reader, '{') || is_keyword(reader, "subgraph")) {
+        fail(reader, reader->token.place, "an edge to a subgraph (wanted: to a vertex)");
+        return -1;
+    }
+    return take_vertex(reader);
+}
+
 /* a -> b -> c [attributes]: the attributes count for all of the chain, so its ends are kept. */
 static void read_edges(struct reader *reader, int first, struct diag_place place)
 {
@@ -302,21 +319,11 @@ static void read_edges(struct reader *reader, int first, struct diag_place place
     bool directed = reader->token.directed;
     ends[0] = first;
     while (!reader->failed && reader->token.kind == TOKEN_EDGE) {
-        if (reader->token.directed != reader->digraph) {
-            fail(reader, reader->token.place,
-                 reader->digraph ? "-> is wanted in a digraph" : "-- is wanted in a graph");
-            return;
-        }
-        advance(reader);
-        if (is_mark(reader, '{') || is_keyword(reader, "subgraph")) {
-            fail(reader, reader->token.place, "an edge to a subgraph (wanted: to a vertex)");
-            return;
-        }
         if (n == room) {
-            ends = arena_grow(reader->draft->perm, int, ends, n, 2 * room);
             room *= 2;
+            ends = arena_grow(reader->draft->perm, int, ends, n, room);
         }
-        ends[n] = take_vertex(reader);
+        ends[n] = take_end(reader);
         if (ends[n++] < 0) return;
     }
     struct attributes attributes = reader->edge[reader->depth];
@@ -363,10 +370,32 @@ static void read_subgraph(struct reader *reader)
         fail(reader, reader->token.place, "{ is wanted");
 }
 
+/* "a = b" sets an attribute of the graph: a is no vertex. */
+static bool skip_assignment(struct reader *reader)
+{
+    const char *at = reader->at;
+    while (at < reader->end && isspace((unsigned char)*at)) at++;
+    if (reader->token.kind != TOKEN_ID || at == reader->end || *at != '=') return false;
+    advance(reader);
+    advance(reader);
+    take_id(reader, "a value is wanted behind =");
+    return true;
+}
+
+static void read_edges_or_vertex(struct reader *reader)
+{
+    struct diag_place place = reader->token.place;
+    int v = take_vertex(reader);
+    if (v < 0) return;
+    if (reader->token.kind == TOKEN_EDGE)
+        read_edges(reader, v, place);
+    else
+        read_vertex(reader, v);
+}
+
 static void read_statement(struct reader *reader)
 {
     struct attributes ignored = none;
-    struct diag_place place = reader->token.place;
     if (is_mark(reader, '{') || is_keyword(reader, "subgraph")) {
         read_subgraph(reader);
     } else if (is_keyword(reader, "graph")) {
@@ -378,21 +407,8 @@ static void read_statement(struct reader *reader)
     } else if (is_keyword(reader, "edge")) {
         advance(reader);
         read_attributes(reader, &reader->edge[reader->depth]);
-    } else {
-        const char *at = reader->at; /* "a = b" sets an attribute of the graph: a is no vertex */
-        while (at < reader->end && isspace((unsigned char)*at)) at++;
-        if (reader->token.kind == TOKEN_ID && at < reader->end && *at == '=') {
-            advance(reader);
-            advance(reader);
-            take_id(reader, "a value is wanted behind =");
-            return;
-        }
-        int v = take_vertex(reader);
-        if (v < 0) return;
-        if (reader->token.kind == TOKEN_EDGE)
-            read_edges(reader, v, place);
-        else
-            read_vertex(reader, v);
+    } else if (!skip_assignment(reader)) {
+        read_edges_or_vertex(reader);
     }
 }
 

@@ -96,12 +96,17 @@ bool graph_draft_link(struct graph_draft *draft, struct draft_link link, struct 
 }
 
 /* what fabric_check_link asks of all links */
-static bool in_range(struct graph_draft *draft, const char *what, const char *text, double value,
-                     double min, double max, struct diag_place place)
+struct limits {
+    const char *what;
+    double min, max;
+};
+
+static bool in_range(struct graph_draft *draft, const char *text, double value,
+                     struct limits limits, struct diag_place place)
 {
-    if (value >= min && value <= max) return true;
-    diag_error(draft->diag, place, "%s \"%s\" is out of range (%g to %g, SI)", what, text, min,
-               max);
+    if (value >= limits.min && value <= limits.max) return true;
+    diag_error(draft->diag, place, "%s \"%s\" is out of range (%g to %g, SI)", limits.what, text,
+               limits.min, limits.max);
     return false;
 }
 
@@ -113,7 +118,7 @@ bool graph_draft_rate(struct graph_draft *draft, const char *text, struct diag_p
         diag_error(draft->diag, place, "\"%s\" is not %s", text, unit_wanted(DIM_RATE));
         return false;
     }
-    if (!in_range(draft, "rate", text, rate_Bps, 1e-3, 1e18, place)) return false;
+    if (!in_range(draft, text, rate_Bps, (struct limits){"rate", 1e-3, 1e18}, place)) return false;
     way->rate_Bps = rate_Bps;
     return true;
 }
@@ -126,7 +131,7 @@ bool graph_draft_latency(struct graph_draft *draft, const char *text, struct dia
         diag_error(draft->diag, place, "\"%s\" is not %s", text, unit_wanted(DIM_TIME));
         return false;
     }
-    if (!in_range(draft, "latency", text, latency_s, 0, 1e6, place)) return false;
+    if (!in_range(draft, text, latency_s, (struct limits){"latency", 0, 1e6}, place)) return false;
     way->latency_s = latency_s;
     return true;
 }
@@ -140,26 +145,39 @@ struct part {
     int index; /* among its like */
 };
 
+/* Step over a word and a whole number behind it of at most eight digits; false when they are not there. */
+static bool take_number(const char **at, const char *word, int *number)
+{
+    size_t n = strlen(word);
+    const char *digit = *at + n;
+    if (strncmp(*at, word, n) != 0) return false;
+    for (*number = 0; *digit >= '0' && *digit <= '9' && digit - *at < (ptrdiff_t)n + 8; digit++)
+        *number = 10 * *number + (*digit - '0');
+    if (digit == *at + n) return false;
+    *at = digit;
+    return true;
+}
+
 static bool is_inside(const char *name)
 {
-    int a, b, end = 0;
-    if (sscanf(name, "gpu %8d%n", &a, &end) == 1 && name[end] == '\0') return true;
-    end = 0;
-    if (sscanf(name, "node %8d nvswitch%n", &a, &end) == 1 && end > 0 && name[end] == '\0')
-        return true;
-    end = 0;
-    if (sscanf(name, "node %8d host %8d%n", &a, &b, &end) == 2 && name[end] == '\0') return true;
-    end = 0;
-    return sscanf(name, "node %8d pcie %8d%n", &a, &b, &end) == 2 && name[end] == '\0';
+    static const char *const parts[] = {" host ", " pcie "};
+    int number;
+    if (take_number(&name, "gpu ", &number)) return *name == '\0';
+    if (!take_number(&name, "node ", &number)) return false;
+    if (strcmp(name, " nvswitch") == 0) return true;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (take_number(&name, parts[i], &number)) return *name == '\0';
+    }
+    return false;
 }
 
 /* Sets the numbers of a card whose name says them. */
 static enum role role_of(const struct graph_draft *draft, struct draft_vertex *vertex, int v)
 {
-    int node, nic, end = 0;
-    const char *name = name_of(draft, v);
-    if (vertex->node < 0 && sscanf(name, "node %8d nic %8d%n", &node, &nic, &end) == 2 &&
-        name[end] == '\0') {
+    int node, nic;
+    const char *name = name_of(draft, v), *at = name;
+    if (vertex->node < 0 && take_number(&at, "node ", &node) && take_number(&at, " nic ", &nic) &&
+        *at == '\0') {
         vertex->node = node;
         vertex->nic = nic;
     }

@@ -888,7 +888,8 @@ static void check_fabric_kind(const struct profile_reader *reader, struct profil
         return;
     }
     const char *names[MAX_KNOWN];
-    int n = add_fabric_kinds(names, 0);
+    int n = 0;
+    for (; n < n_fabric_kinds && n < MAX_KNOWN; n++) names[n] = fabric_kinds[n].name;
     profile_unknown(reader->diag, place_of(reader, ref), "fabric", out->spec.kind, names, n,
                     reader->perm);
 }

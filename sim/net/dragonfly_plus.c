@@ -148,6 +148,17 @@ static int gate(const struct flyplus *fly, int distance, int t)
     return (t * (fly->g - 1) + distance - 1) / fly->h;
 }
 
+static void add_pair(struct topo *topo, const struct flyplus *fly, struct link cable,
+                     struct arena *perm)
+{
+    int i = cable.src, j = cable.dst, down = distance_down(fly, i, j);
+    for (int t = 0; t < fly->per_pair; t++) {
+        cable.src = spine_vertex(topo, fly, i * fly->spines + gate(fly, down, t));
+        cable.dst = spine_vertex(topo, fly, j * fly->spines + gate(fly, fly->g - down, t));
+        topo_add_cable(topo, cable, perm);
+    }
+}
+
 /* In the order of (pair of groups i < j, number of the link). */
 static void add_global(struct topo *topo, const struct flyplus *fly, struct arena *perm)
 {
@@ -156,12 +167,9 @@ static void add_global(struct topo *topo, const struct flyplus *fly, struct aren
         .tier = TIER_GLOBAL, .capacity_Bps = spec->global_Bps, .latency_s = spec->global_latency_s};
     for (int i = 0; i < fly->g; i++) {
         for (int j = i + 1; j < fly->g; j++) {
-            int down = distance_down(fly, i, j);
-            for (int t = 0; t < fly->per_pair; t++) {
-                cable.src = spine_vertex(topo, fly, i * fly->spines + gate(fly, down, t));
-                cable.dst = spine_vertex(topo, fly, j * fly->spines + gate(fly, fly->g - down, t));
-                topo_add_cable(topo, cable, perm);
-            }
+            cable.src = i;
+            cable.dst = j;
+            add_pair(topo, fly, cable, perm);
         }
     }
 }
@@ -234,27 +242,33 @@ static int balance_of(const struct topo *topo, int64_t first, int64_t n)
     return balance;
 }
 
+/* What a leaf on that side cuts: its links to the spines of a group on the other, and its ports there. */
+static double cut_at_leaf(const struct topo *topo, int leaf, bool stands, bool group_side)
+{
+    const struct flyplus *fly = topo->fabric->own;
+    double cut = stands != group_side ? fly->spines * topo->fabric_spec.link_Bps : 0;
+    for (int port = leaf * fly->p; port < (leaf + 1) * fly->p && port < topo->n_ports; port++)
+        if (fabric_port_side(topo, port) != stands) cut += topo->node.nic_Bps;
+    return cut;
+}
+
 /* Each group stands where most of its ports are; leaves with their group, or where most of theirs are. */
 static double cut_Bps(const struct topo *topo, bool by_leaf)
 {
     const struct flyplus *fly = topo->fabric->own;
-    const struct fabric_spec *spec = &topo->fabric_spec;
+    int64_t ports = (int64_t)fly->p * fly->leaves;
     double cut = 0;
     int n_first = 0;
     for (int group = 0; group < fly->g; group++) {
-        int64_t ports = (int64_t)fly->p * fly->leaves;
         bool side = balance_of(topo, group * ports, ports) >= 0;
         n_first += side;
         for (int leaf = group * fly->leaves; leaf < (group + 1) * fly->leaves; leaf++) {
             bool own = balance_of(topo, (int64_t)leaf * fly->p, fly->p) >= 0;
-            bool stands = by_leaf ? own : side;
-            if (stands != side) cut += fly->spines * spec->link_Bps;
-            for (int port = leaf * fly->p; port < (leaf + 1) * fly->p && port < topo->n_ports;
-                 port++)
-                if (fabric_port_side(topo, port) != stands) cut += topo->node.nic_Bps;
+            cut += cut_at_leaf(topo, leaf, by_leaf ? own : side, side);
         }
     }
-    return cut + (double)n_first * (fly->g - n_first) * fly->per_pair * spec->global_Bps;
+    double global_Bps = fly->per_pair * topo->fabric_spec.global_Bps;
+    return cut + (double)n_first * (fly->g - n_first) * global_Bps;
 }
 
 double flyplus_bisection_Bps(const struct topo *topo)

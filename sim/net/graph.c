@@ -115,7 +115,7 @@ static int search(const struct reach *reach, int from)
     reach->queue[reach->net->n_switches + n[1]++] = from;
     for (int d = 1; n[0] + n[1] + n[2] + n[3] > 0; d++) {
         int bucket = d % N_BUCKETS;
-        const int32_t *waiting = reach->queue + bucket * reach->net->n_switches;
+        const int32_t *waiting = reach->queue + (ptrdiff_t)bucket * reach->net->n_switches;
         for (int i = 0; i < n[bucket]; i++) {
             if (reach->distance[waiting[i]] != d) continue; /* it was nearer */
             farthest = d;
@@ -129,7 +129,7 @@ static int search(const struct reach *reach, int from)
 static struct reach new_reach(const struct net_graph *net, struct arena *perm)
 {
     int32_t *first = arena_new(perm, int32_t, net->n_switches + 2);
-    int32_t *out = arena_new(perm, int32_t, 2 * net->n_cables);
+    int32_t *out = arena_new(perm, int32_t, 2 * (int64_t)net->n_cables);
     list_out(net, first, out);
     return (struct reach){net, first, out, arena_new(perm, uint16_t, net->n_switches),
                           arena_new(perm, int32_t, N_BUCKETS * (int64_t)net->n_switches)};
@@ -293,6 +293,17 @@ static double largest_flow_Bps(const struct topo *topo, struct arena scratch)
     return sum_Bps;
 }
 
+/* as topo_cut_Bps, between servers only */
+static double cut_between_Bps(const struct topo *topo, const bool *side)
+{
+    double cut_Bps = 0;
+    for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+        const struct link *link = &topo->links[l];
+        if (side[link->src] && !side[link->dst]) cut_Bps += link->capacity_Bps;
+    }
+    return cut_Bps;
+}
+
 /* Switches with ports stand where most of their ports are; the others, met from these outwards, with the one
  * they were met from. */
 static double majority_cut_Bps(const struct topo *topo, const struct graph *graph,
@@ -320,12 +331,7 @@ static double majority_cut_Bps(const struct topo *topo, const struct graph *grap
             graph->queue[tail++] = to;
         }
     }
-    double cut_Bps = 0;
-    for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
-        const struct link *link = &topo->links[l];
-        if (side[link->src] && !side[link->dst]) cut_Bps += link->capacity_Bps;
-    }
-    return fmin(cut_Bps, fabric_ports_bisection_Bps(topo));
+    return fmin(cut_between_Bps(topo, side), fabric_ports_bisection_Bps(topo));
 }
 
 /* ---- build ---- */
@@ -384,7 +390,8 @@ void graph_build(struct topo *topo, const int *port_vertex, int n_ports, struct 
     *graph = (struct graph){.net = net, .host_of = hosts_by_port(topo, perm)};
     topo->fabric->own = graph;
     int first = fabric_add_switches(topo, net->n_switches, STAGE_LEAF, perm);
-    for (int s = 0; s < net->n_switches; s++) topo->vertices[first + s].owner = net->stages[s];
+    for (int s = 0; s < net->n_switches; s++)
+        topo->vertices[first + s].owner = (int32_t)(uint8_t)net->stages[s];
     add_ports(topo, net, graph->host_of, port_vertex, perm);
     add_cables(topo, net, perm);
     struct reach reach = new_reach(net, perm);
@@ -427,6 +434,7 @@ static int next_link(struct walk *walk, int s)
     int n_ways = 0;
     for (int i = graph->first_out[s]; i < graph->first_out[s + 1]; i++)
         n_ways += leads_nearer(walk, graph->net, s, graph->out[i]);
+    must(n_ways > 0);
     uint64_t ways = (uint64_t)n_ways;
     uint64_t turn = walk->digits % ways;
     if (walk->topo->fabric->ecmp)

@@ -55,28 +55,35 @@ static struct mesh open_mesh(const struct topo *topo, struct arena *scratch)
     return mesh;
 }
 
+/* Over one link from a switch to the next; returns whether that was not met before. */
+static bool spread(struct mesh *mesh, int s, int link)
+{
+    int next = switch_at(mesh, mesh->topo->links[link].dst);
+    bool is_new = mesh->level[next] < 0;
+    if (is_new) {
+        mesh->level[next] = mesh->level[s] + 1;
+        mesh->ways[next] = 0;
+        mesh->via[next] = link;
+    }
+    if (mesh->level[next] == mesh->level[s] + 1) mesh->ways[next] += mesh->ways[s];
+    return is_new;
+}
+
 /* Levels from one switch over links with room; each counts its shortest ways. Stops behind `to`. */
 static bool flood(struct mesh *mesh, int from, int to)
 {
-    int head = 0, tail = 0;
+    int tail = 0;
     for (int s = 0; s < mesh->n; s++) mesh->level[s] = -1;
     mesh->level[from] = 0;
     mesh->ways[from] = 1;
     mesh->queue[tail++] = from;
-    while (head < tail) {
-        int s = mesh->queue[head++];
+    for (int head = 0; head < tail; head++) {
+        int s = mesh->queue[head];
         if (mesh->level[to] >= 0 && mesh->level[s] >= mesh->level[to]) return true;
         for (int i = mesh->first[s]; i < mesh->first[s + 1]; i++) {
             int link = mesh->links[i];
-            int next = switch_at(mesh, mesh->topo->links[link].dst);
-            if (mesh->room[link - mesh->first_link] == 0) continue;
-            if (mesh->level[next] < 0) {
-                mesh->level[next] = mesh->level[s] + 1;
-                mesh->ways[next] = 0;
-                mesh->via[next] = link;
-                mesh->queue[tail++] = next;
-            }
-            if (mesh->level[next] == mesh->level[s] + 1) mesh->ways[next] += mesh->ways[s];
+            if (mesh->room[link - mesh->first_link] > 0 && spread(mesh, s, link))
+                mesh->queue[tail++] = switch_at(mesh, mesh->topo->links[link].dst);
         }
     }
     return mesh->level[to] >= 0;

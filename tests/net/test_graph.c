@@ -76,6 +76,25 @@ static void the_bisection_is_the_largest_flow(void **state)
     }
 }
 
+/* Two halves of a thousand leaves each, joined to each other by all the cables of a hub each: more cables than
+ * the largest flow is worked out for. One cable joins the hubs. */
+static void a_large_network_is_cut_where_its_ports_divide(void **state)
+{
+    enum { N = 1000, TWINS = 40 };
+    struct net_graph net = *ring_graph(2 * N + 2, 2 * N, *state);
+    struct graph_cable *cables = arena_new(*state, struct graph_cable, 2 * N * TWINS + 1);
+    int n = 0;
+    for (int leaf = 0; leaf < 2 * N; leaf++) {
+        for (int twin = 0; twin < TWINS; twin++)
+            cables[n++] = (struct graph_cable){leaf, 2 * N + leaf / N, {given, given}, false};
+    }
+    cables[n++] = (struct graph_cable){2 * N, 2 * N + 1, {{7e9, 0}, {7e9, 0}}, false};
+    net.cables = cables;
+    net.n_cables = n;
+    struct topo *topo = of_graph(&net, 2 * N, *state);
+    assert_close(topo->fabric->kind->bisection_Bps(topo), 7e9, 1e-12);
+}
+
 /* A rate in the file is that of the link in its direction; one not given is the card's. */
 static void rates_are_those_of_the_file(void **state)
 {
@@ -131,6 +150,7 @@ int main(void)
         cmocka_unit_test(equal_ways_are_taken_in_turn_by_destination),
         cmocka_unit_test(a_global_link_counts_as_three),
         cmocka_unit_test(the_bisection_is_the_largest_flow),
+        cmocka_unit_test(a_large_network_is_cut_where_its_ports_divide),
         cmocka_unit_test(rates_are_those_of_the_file),
         cmocka_unit_test(hosts_out_of_reach_are_named),
         cmocka_unit_test(ways_longer_than_routes_can_be_are_refused),
