@@ -18,7 +18,7 @@ enum { MOST_HEADS = 32 };
 
 /* what a quick run measures is small: its largest product takes some 10 ms of a core */
 static const double QUICK_FLOP = 5e8;
-static const double QUICK_B = 256.0 * 1024 * 1024;
+static const double QUICK_B = 64.0 * 1024 * 1024;
 
 static const struct calib_backend *backend_find(const struct calib_backend *const *backends,
                                                 const char *name)
