@@ -254,8 +254,8 @@ static void fill_covariance(struct solving *s, struct lsq_result *result, struct
         for (int b = 0; b < free.n; b++)
             result->covariance[free.index[a] * lsq->n + free.index[b]] =
                 factor * gsl_matrix_get(inverse, (size_t)a, (size_t)b);
-        result->sd[free.index[a]] =
-            sqrt(fmax(result->covariance[free.index[a] * (lsq->n + 1)], 0.0));
+        int own = free.index[a] * (lsq->n + 1);
+        result->sd[free.index[a]] = sqrt(fmax(result->covariance[own], 0.0));
     }
     gsl_matrix_free(inverse);
     gsl_matrix_free(normal);

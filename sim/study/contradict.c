@@ -13,23 +13,31 @@ static bool contradict(const struct calibrate_row *a, const struct calibrate_row
     return is_larger(b->row, a->row) && a->measured_s > FASTER * b->measured_s;
 }
 
+static int most_against(const int *against, int n)
+{
+    int worst = 0;
+    for (int i = 1; i < n; i++) {
+        if (against[i] > against[worst]) worst = i;
+    }
+    return worst;
+}
+
 int contradict_find(struct calibrate_row *const *rows, int n, bool *odd, struct arena scratch)
 {
-    if (n > CONTRADICT_MOST_ROWS) return 0;
+    if (n == 0 || n > CONTRADICT_MOST_ROWS) return 0;
     int *against = arena_new(&scratch, int, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) against[i] += contradict(rows[i], rows[j]);
     }
-    for (int n_odd = 0;; n_odd++) {
-        int worst = 0;
-        for (int i = 1; i < n; i++) {
-            if (against[i] > against[worst]) worst = i;
-        }
-        if (n == 0 || against[worst] == 0) return n_odd;
+    int n_odd = 0;
+    int worst = most_against(against, n);
+    for (; against[worst] > 0; worst = most_against(against, n)) {
         odd[worst] = true;
+        n_odd++;
         against[worst] = 0;
         for (int i = 0; i < n; i++) {
             if (!odd[i]) against[i] -= contradict(rows[i], rows[worst]);
         }
     }
+    return n_odd;
 }

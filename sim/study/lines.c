@@ -114,7 +114,7 @@ static void take_pieces(struct calibrate_part *part, const struct solve *low,
             (struct calibrate_constant){.key = "second_from", .dim = DIM_SIZE, .value = from_B};
         add_constants(part, high, "_second", perm);
     }
-    part->covariance = arena_new(perm, double, part->n_constants * part->n_constants);
+    part->covariance = arena_new(perm, double, (int64_t)part->n_constants * part->n_constants);
     add_covariance(part, low, 0);
     if (high) add_covariance(part, high, N_LINE + 1);
     part->chi2 = high ? (low->chi2 + high->chi2) / 2.0 : low->chi2;
@@ -132,7 +132,8 @@ struct calibrate_part *lines_part(struct calibrate_row **rows, int n, enum measu
                                   struct arena *perm, struct diag *diag)
 {
     must(n > 0);
-    qsort(rows, (size_t)n, sizeof *rows, compare_sizes);
+    qsort(rows, (size_t)n, sizeof(struct calibrate_row *),
+          compare_sizes); /* NOLINT(bugprone-sizeof-expression): pointers are what is sorted */
     solve_group(rows, n, octave, perm);
     struct calibrate_part *part = arena_new(perm, struct calibrate_part, 1);
     part->name = series_name(rows[0]->row, perm);
