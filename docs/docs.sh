@@ -75,6 +75,8 @@ fill own "$out/own.block" <"$out/readme.1" >"$out/readme.2"
 fill summary "$out/summary.block" <"$out/readme.2" >"$out/readme.3"
 fill check "$out/check.block" <"$out/readme.3" >"$out/README.md"
 fill said "$out/said.block" <docs/model.md >"$out/model.md"
+DPSIM=$dpsim docs/fits.sh >"$out/fits.block"
+fill fits "$out/fits.block" <docs/calibration.md >"$out/calibration.md"
 {
     cat docs/validation.head "$out/summary.block"
     awk -f docs/validation.awk "$out"/source-*.dat
@@ -86,7 +88,7 @@ fill said "$out/said.block" <docs/model.md >"$out/model.md"
 } >"$out/validation.md"
 
 status=0
-for kept in README.md docs/scenario.md docs/validation.md docs/model.md; do
+for kept in README.md docs/scenario.md docs/validation.md docs/model.md docs/calibration.md; do
     fresh=$out/${kept#docs/}
     if [ "${1:-}" = --check ]; then
         cmp -s "$fresh" "$kept" && continue
