@@ -298,15 +298,39 @@ static void take_number(struct nccl_block *block, enum role role, const char *wo
     if (role == ROLE_WRONG) block->n_wrong = value;
 }
 
+/* take_words — by the columns of the head, of which `shift` texts are lacking; returns the blocks. */
+static int take_words(struct nccl *nccl, char *const *words, int shift, struct raw_row *row,
+                      struct nccl_block *blocks)
+{
+    int n_blocks = 0;
+    for (int c = 0; c < nccl->n_columns - nccl->n_trailing; c++) {
+        enum role role = nccl->roles[c];
+        bool text = role == ROLE_OP || role == ROLE_ROOT;
+        if (shift > 0 && text) {
+            shift--;
+            continue;
+        }
+        if (role == ROLE_TIME && n_blocks <= N_BLOCKS) blocks[n_blocks++].good = true;
+        if (role >= ROLE_TIME && role <= ROLE_WRONG && n_blocks > 0)
+            take_number(&blocks[n_blocks - 1], role, *words);
+        else
+            take_word(nccl, role, *words, row);
+        words++;
+    }
+    return n_blocks < N_BLOCKS ? n_blocks : N_BLOCKS;
+}
+
 static void read_row(struct reading *reading, struct nccl *nccl, char *line)
 {
     char *words[READING_COLUMNS];
     int n_words = reading_words(line, words);
-    int shift = nccl->n_columns > 0 ? shift_of(nccl, n_words) : -1;
+    if (nccl->n_columns == 0) {
+        reading_skip(reading, "rows before any head");
+        return;
+    }
+    int shift = shift_of(nccl, n_words);
     if (shift < 0) {
-        reading_skip(reading, nccl->n_columns > 0
-                                  ? "rows with fewer or more columns than their head"
-                                  : "rows before any head");
+        reading_skip(reading, "rows with fewer or more columns than their head");
         return;
     }
     struct raw_row row = {.benchmark = "",
@@ -316,22 +340,8 @@ static void read_row(struct reading *reading, struct nccl *nccl, char *line)
                           .check = -1,
                           .repeats = nccl->n_iterations};
     struct nccl_block blocks[N_BLOCKS + 1] = {{0}};
-    int n_blocks = 0;
-    int word = 0;
-    for (int c = 0; c < nccl->n_columns - nccl->n_trailing; c++) {
-        enum role role = nccl->roles[c];
-        if (shift > 0 && (role == ROLE_OP || role == ROLE_ROOT)) {
-            shift--;
-            continue;
-        }
-        if (role == ROLE_TIME && n_blocks <= N_BLOCKS) blocks[n_blocks++].good = true;
-        if (role >= ROLE_TIME && role <= ROLE_WRONG && n_blocks > 0)
-            take_number(&blocks[n_blocks - 1], role, words[word]);
-        else
-            take_word(nccl, role, words[word], &row);
-        word++;
-    }
-    for (int b = 0; b < n_blocks && b < N_BLOCKS; b++) {
+    int n_blocks = take_words(nccl, words, shift, &row, blocks);
+    for (int b = 0; b < n_blocks; b++) {
         row.note = b > 0 ? "in place" : "";
         if (blocks[b].good && row.size_B >= 0)
             keep_block(reading, nccl, &row, &blocks[b]);
@@ -370,25 +380,41 @@ static void check_average(struct reading *reading, const struct nccl *nccl)
                    reading->line, nccl->average, own);
 }
 
-static void close_section(struct reading *reading, struct nccl *nccl)
+static const char *collective_of(const struct reading *reading, const struct nccl *nccl)
 {
-    if (reading->n_rows == nccl->first_row) return;
     const char *collective = reading->options->collective;
     if (!collective) collective = nccl->collective;
     if (!collective) collective = nccl_collective(reading->file);
-    if (!collective) collective = guess(nccl);
+    return collective ? collective : guess(nccl);
+}
+
+/* ranks_of — by the command line, the list of ranks, the bandwidths, or the first comment. */
+static int ranks_of(const struct reading *reading, const struct nccl *nccl, const char *collective)
+{
+    if (reading->options->n_ranks > 0) return reading->options->n_ranks;
+    if (nccl->n_ranks > 0) return nccl->n_ranks;
+    int told = nccl_ranks(collective, nccl->factor);
+    return told > 0 ? told : nccl->n_gpus_told;
+}
+
+static int per_node_of(const struct reading *reading, const struct nccl *nccl, int n_ranks)
+{
+    if (reading->options->ranks_per_node > 0) return reading->options->ranks_per_node;
+    int n_hosts = nccl->too_many_hosts ? 0 : nccl->n_hosts;
+    if (n_hosts == 0) return nccl->n_gpus_told == n_ranks ? n_ranks : 0; /* one process */
+    return n_ranks % n_hosts == 0 ? n_ranks / n_hosts : 0;
+}
+
+static void close_section(struct reading *reading, struct nccl *nccl)
+{
+    if (reading->n_rows == nccl->first_row) return;
+    const char *collective = collective_of(reading, nccl);
     if (!collective) {
         reading_error(reading, "does not say which collective it measures (--op NAME does)");
         return;
     }
-    int n_ranks = nccl->n_ranks > 0 ? nccl->n_ranks : nccl->n_gpus_told;
-    int told = nccl_ranks(collective, nccl->factor);
-    if (nccl->n_ranks == 0 && told > 0) n_ranks = told;
-    if (reading->options->n_ranks > 0) n_ranks = reading->options->n_ranks;
-    int n_hosts = nccl->too_many_hosts ? 0 : nccl->n_hosts;
-    int per_node = n_hosts > 0 && n_ranks % n_hosts == 0 ? n_ranks / n_hosts : 0;
-    if (n_hosts == 0 && nccl->n_gpus_told == n_ranks) per_node = n_ranks; /* one process */
-    if (reading->options->ranks_per_node > 0) per_node = reading->options->ranks_per_node;
+    int n_ranks = ranks_of(reading, nccl, collective);
+    int per_node = per_node_of(reading, nccl, n_ranks);
     for (int r = nccl->first_row; r < reading->n_rows; r++) {
         reading->rows[r].benchmark = collective;
         reading->rows[r].n_ranks = n_ranks;

@@ -85,22 +85,26 @@ static void read_head(struct reading *reading, struct perftest *test, char *line
     if (!measures) reading_error(reading, "no column of an average rate or a typical time in usec");
 }
 
+/* note_number — a typical time counts before an average one. */
+static void note_number(const struct perftest *test, enum role role, double value,
+                        struct raw_row *row)
+{
+    double ways = test->both_ways ? 2 : 1;
+    if (role == ROLE_SIZE) row->size_B = value;
+    if (role == ROLE_ITERATIONS && value > 0 && value < 1e9) row->repeats = (int)value;
+    if (role == ROLE_TIME) row->time_s = 1e-6 * value;
+    if (role == ROLE_TIME_AVERAGE && row->time_s <= 0) row->time_s = 1e-6 * value;
+    if (role == ROLE_BANDWIDTH && value > 0)
+        row->time_s = ways * row->size_B / (value * test->unit_Bps);
+}
+
 static bool read_numbers(const struct perftest *test, char *const *words, struct raw_row *row)
 {
-    bool typical = false;
     for (int c = 0; c < test->n_columns; c++) {
         double value = 0;
-        enum role role = test->roles[c];
-        if (role == ROLE_OTHER) continue;
+        if (test->roles[c] == ROLE_OTHER) continue;
         if (!reading_number(words[c], &value)) return false;
-        if (role == ROLE_SIZE) row->size_B = value;
-        if (role == ROLE_ITERATIONS && value > 0 && value < 1e9) row->repeats = (int)value;
-        if (role == ROLE_TIME || (role == ROLE_TIME_AVERAGE && !typical))
-            row->time_s = 1e-6 * value;
-        typical |= role == ROLE_TIME;
-        if (role == ROLE_BANDWIDTH)
-            row->time_s =
-                value > 0 ? (test->both_ways ? 2 : 1) * row->size_B / (value * test->unit_Bps) : 0;
+        note_number(test, test->roles[c], value, row);
     }
     return true;
 }

@@ -142,13 +142,19 @@ static double search_from(struct fitting *fitting, double *share)
     return minimise_compass(&search, share, fitting->perm);
 }
 
+static double worse_by_two(int kind)
+{
+    if (!kinds[kind].log) return 0;
+    return kind == SCALEUP || kind == NETWORK ? -log(2) : log(2);
+}
+
 /* find_start — sizes at which a library changes its choice are steps in what is fitted, where least
  * squares get stuck. So a search without derivatives comes first, from constants as they are and from
  * each set of them worse by two: slower latency, lower rates. */
 static void find_start(struct fitting *fitting)
 {
-    double lower[AGAINST_CONSTANTS];
-    double upper[AGAINST_CONSTANTS];
+    double lower[AGAINST_CONSTANTS] = {0};
+    double upper[AGAINST_CONSTANTS] = {0};
     double least = INFINITY;
     bound(fitting, lower, upper);
     for (int k = 0; k < fitting->n; k++) {
@@ -158,9 +164,7 @@ static void find_start(struct fitting *fitting)
     for (unsigned set = 0; !fitting->tied && set < 1U << fitting->n; set++) {
         double share[AGAINST_CONSTANTS] = {0};
         for (int k = 0; k < fitting->n; k++) {
-            int kind = fitting->of[k];
-            double worse = kind == SCALEUP || kind == NETWORK ? -log(2) : log(2);
-            double x = set >> k & 1U && kinds[kind].log ? worse : 0;
+            double x = set >> k & 1U ? worse_by_two(fitting->of[k]) : 0;
             share[k] = (x - lower[k]) / (upper[k] - lower[k]);
         }
         double found = search_from(fitting, share);
