@@ -1,12 +1,13 @@
 #!/bin/sh
 # Regenerates what the docs quote from the program: docs/scenario.md, docs/validation.md, the picture
-# of README.md, and the blocks between "begin" and "end" in README.md and docs/model.md.
+# of README.md, and the blocks between "begin" and "end" in README.md, docs/model.md and docs/calibration.md.
 #
 #   DPSIM=./dpsim docs/docs.sh            write them
 #   DPSIM=./dpsim docs/docs.sh --check    write nothing; exit 1 where they are not what dpsim says now
 set -eu
 cd "$(dirname "$0")/.."
 dpsim=${DPSIM:-./dpsim}
+calib=${CALIB:-./dpsim-calib}
 table=tests/published/demo.csv
 out=build/docs
 mkdir -p "$out"
@@ -76,7 +77,9 @@ fill summary "$out/summary.block" <"$out/readme.2" >"$out/readme.3"
 fill check "$out/check.block" <"$out/readme.3" >"$out/README.md"
 fill said "$out/said.block" <docs/model.md >"$out/model.md"
 DPSIM=$dpsim docs/fits.sh >"$out/fits.block"
-fill fits "$out/fits.block" <docs/calibration.md >"$out/calibration.md"
+"$calib" --markdown >"$out/raw.block"
+fill fits "$out/fits.block" <docs/calibration.md >"$out/calibration.1"
+fill raw "$out/raw.block" <"$out/calibration.1" >"$out/calibration.md"
 {
     cat docs/validation.head "$out/summary.block"
     awk -f docs/validation.awk "$out"/source-*.dat
