@@ -488,12 +488,13 @@ static double estimate_s(struct planner *planner, const struct plan_coll *coll,
 static bool varies(const struct coll_algo *algo, const struct coll_req *req)
 {
     struct coll_phase phase;
-    struct coll_bundle bundle, first;
+    double first_B = -1.0; /* of the first phase that has any */
     for (int p = 0; algo->phase(req, p, &phase); p++) {
         if (phase.n_bundles == 0) continue;
+        struct coll_bundle bundle;
         algo->bundle(req, p, 0, &bundle);
-        if (p == 0) first = bundle;
-        if (bundle.bytes > first.bytes || bundle.bytes < first.bytes) return true;
+        if (first_B < 0.0) first_B = bundle.bytes;
+        if (bundle.bytes > first_B || bundle.bytes < first_B) return true;
     }
     return false;
 }
