@@ -74,7 +74,8 @@ fi
 fill minimal "$out/minimal.block" <README.md >"$out/readme.1"
 fill own "$out/own.block" <"$out/readme.1" >"$out/readme.2"
 fill summary "$out/summary.block" <"$out/readme.2" >"$out/readme.3"
-fill check "$out/check.block" <"$out/readme.3" >"$out/README.md"
+fill check "$out/check.block" <"$out/readme.3" >"$out/readme.4"
+fill limits "$out/limits.block" <"$out/readme.4" >"$out/README.md"
 fill said "$out/said.block" <docs/model.md >"$out/model.md"
 DPSIM=$dpsim docs/fits.sh >"$out/fits.block"
 "$calib" --markdown >"$out/raw.block"
@@ -82,6 +83,7 @@ fill fits "$out/fits.block" <docs/calibration.md >"$out/calibration.1"
 fill raw "$out/raw.block" <"$out/calibration.1" >"$out/calibration.md"
 {
     cat docs/validation.head "$out/summary.block"
+    cat docs/interval.head "$out/interval.md"
     awk -f docs/validation.awk "$out"/source-*.dat
     printf '\n## Every run\n\n```\n'
     awk '/^summary/ { exit } { print }' "$out/demo.txt"

@@ -47,7 +47,7 @@ function median(list, count) {
 }
 
 # One line of the summary; which = "" takes all sources. Rows that were given to the model do not count.
-function summarise(which, label,    i, count, compared, errors, points, worst, sum, bias, inside) {
+function summarise(which, label,    i, count, compared, errors, points, widths, worst, sum, bias, inside, score) {
     for (i = 1; i <= n; i++) {
         if (given[i] || (which != "" && source[i] != which)) continue
         count++
@@ -56,12 +56,18 @@ function summarise(which, label,    i, count, compared, errors, points, worst, s
         if (errors[count] > worst) worst = errors[count]
         sum += errors[count]; bias += predicted[i] / measured[i] - 1
         inside += measured[i] >= low[i] && measured[i] <= high[i]
+        widths[count] = log(high[i] / low[i]) / 2
+        score += 2 * widths[count] + 20 * max0(log(low[i] / measured[i]), log(measured[i] / high[i]))
     }
     if (!count) return
-    printf "%-34s %5d %8.1f%% %8.1f%% %8.1f%% %+8.1f%% %10s %9.0f%%\n", substr(label, 1, 34), count,
+    printf "%-34s %5d %8.1f%% %8.1f%% %8.1f%% %+8.1f%% %10s %9.0f%% %6.0f%%\n", substr(label, 1, 34), count,
         100 * median(errors, count), 100 * sum / count, 100 * worst, 100 * bias / count,
-        compared ? sprintf("%.1f", median(points, compared)) : "-", 100 * inside / count
+        compared ? sprintf("%.1f", median(points, compared)) : "-", 100 * inside / count,
+        100 * (exp(median(widths, count)) - 1)
+    if (which == "")
+        printf "%d %.9g %.9g %.9g\n", count, inside / count, median(widths, count), score / count > (out "/interval.txt")
 }
+function max0(a, b) { a = a > b ? a : b; return a > 0 ? a : 0 }
 
 # five digits, but never an exponent
 function rate(x) { return sprintf(x < 1e4 ? "%.5g" : "%.0f", x) }
@@ -111,12 +117,13 @@ END {
     if (failed) exit 1
     if (m != n) fail("the table has " n " rows, " m " were predicted")
     print_rows()
-    printf "\n%-34s %5s %9s %9s %9s %9s %10s %10s\n", "summary (without given rows)", "rows", "median", "mean",
-        "worst", "bias", "eff. pts", "inside 90%"
+    printf "\n%-34s %5s %9s %9s %9s %9s %10s %10s %7s\n", "summary (without given rows)", "rows", "median", "mean",
+        "worst", "bias", "eff. pts", "inside 90%", "+-"
     for (s = 1; s <= n_sources; s++) summarise(source_name[s], source_name[s])
     summarise("", "all")
     print "\nerror = predicted / measured - 1; efficiency against the smallest run of the series;"
-    print "eff. pts = median difference of scaling efficiency in points; given = measured value used as input"
+    print "eff. pts = median difference of scaling efficiency in points; given = measured value used as input;"
+    print "inside 90% = measured within the interval; +- = median half-width of the interval"
     for (s = 1; s <= n_sources; s++) {
         write_points(source_name[s], out "/source-" s ".dat")
         print s "|" source_name[s] > (out "/sources.txt")

@@ -24,6 +24,9 @@ static inline const struct op *span_op(const struct plan *plan, const struct spa
     return &plan_program(plan, span->rank_class)->ops[span->op];
 }
 
+/* what the times along the longest path through a step are of */
+enum path { PATH_KERNEL, PATH_HOST, PATH_NETWORK, N_PATHS };
+
 struct run {
     double iteration_s;    /* steady period: between the ends of the last two iterations */
     double end_s;          /* of the last op of the last iteration */
@@ -37,7 +40,8 @@ struct run {
     bool tier_holds[N_TIERS]; /* some link of it held a bundle back, at some time of the run */
     double peak_memory_B;
     int peak_class;
-    const char *stuck; /* NULL, or who waits for what when the job cannot finish */
+    double path_s[N_PATHS]; /* of iteration_s on the longest path; only estimate_run knows */
+    const char *stuck;      /* NULL, or who waits for what when the job cannot finish */
 };
 
 /* what-ifs: times and rates scaled without planning again; 1 = as planned */

@@ -4,6 +4,23 @@
 
 #include <math.h>
 
+/* a moment, and of what the longest path to it consists */
+struct moment {
+    double s, path_s[N_PATHS];
+};
+
+static struct moment later(struct moment a, struct moment b)
+{
+    return b.s > a.s ? b : a;
+}
+
+static struct moment after(struct moment begin, double time_s, enum path path)
+{
+    begin.s += time_s;
+    begin.path_s[path] += time_s;
+    return begin;
+}
+
 /* what is asked of a program again and again, worked out once */
 struct index {
     int32_t *next;     /* [op] the op behind it on its stream; the first again behind the last */
@@ -21,14 +38,15 @@ struct walk {
     struct arena *perm;
     struct index *indices; /* [program] */
     int *class_stream, *class_op;
-    double *stream_free_s; /* [streams] end of its last evaluated op */
-    int32_t *iteration;    /* [streams] of its next op */
-    int32_t *next;         /* [streams] number of its next op; n_ops = it has none */
-    double *end_s;         /* [(class op) * n_iterations + iteration] */
-    int32_t *done;         /* [class op] iterations evaluated */
-    struct rendezvous {    /* [class op] a member that has come to a collective and waits */
+    struct moment *stream_free; /* [streams] end of its last evaluated op */
+    int32_t *iteration;         /* [streams] of its next op */
+    int32_t *next;              /* [streams] number of its next op; n_ops = it has none */
+    struct moment *end;         /* [(class op) * n_iterations + iteration] */
+    struct moment *last;        /* [iteration] end of what ends last in it */
+    int32_t *done;              /* [class op] iterations evaluated */
+    struct rendezvous {         /* [class op] a member that has come to a collective and waits */
         bool waiting;
-        double start_s;
+        struct moment start;
     } * waits;
     int32_t *queue; /* [n_classes] ring */
     bool *queued;   /* [n_classes] */
@@ -108,10 +126,11 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
     }
     int n_streams = walk.class_stream[plan->n_classes];
     int n_ops = walk.class_op[plan->n_classes];
-    walk.stream_free_s = arena_new(perm, double, n_streams);
+    walk.stream_free = arena_new(perm, struct moment, n_streams);
     walk.iteration = arena_new(perm, int32_t, n_streams);
     walk.next = arena_new(perm, int32_t, n_streams);
-    walk.end_s = arena_new(perm, double, (int64_t)n_ops *walk.job->n_iterations);
+    walk.end = arena_new(perm, struct moment, (int64_t)n_ops * walk.job->n_iterations);
+    walk.last = arena_new(perm, struct moment, walk.job->n_iterations);
     walk.done = arena_new(perm, int32_t, n_ops);
     walk.waits = arena_new(perm, struct rendezvous, n_ops);
     open_index(&walk, perm);
@@ -125,21 +144,27 @@ static struct walk open_walk(const struct plan *plan, struct arena *perm)
 }
 
 /* When all dependencies are done, or HUGE_VAL while one is not yet known. */
-static double ready_s(const struct walk *walk, int c, const struct op *op, int iteration)
+static struct moment ready_at(const struct walk *walk, int c, const struct op *op, int iteration)
 {
     const struct program *program = plan_program(walk->plan, c);
-    double ready = 0.0;
+    struct moment ready = {0};
     for (int d = op->first_dep; d < op->first_dep + op->n_deps; d++) {
         int before = iteration - program->deps[d].distance;
         if (before < 0) continue;
         int at = walk->class_op[c] + program->deps[d].op;
-        if (walk->done[at] <= before) return HUGE_VAL;
-        ready = fmax(ready, walk->end_s[(int64_t)at * walk->job->n_iterations + before]);
+        if (walk->done[at] <= before) return (struct moment){.s = HUGE_VAL};
+        ready = later(ready, walk->end[(int64_t)at * walk->job->n_iterations + before]);
     }
     return ready;
 }
 
-static void settle(struct walk *walk, int c, int op, double start_s, double begin_s, double end_s)
+/* of an op: when its stream reached it, when work began, when it ended */
+struct times {
+    double start_s, begin_s;
+    struct moment end;
+};
+
+static void settle(struct walk *walk, int c, int op, struct times times)
 {
     const struct program *program = plan_program(walk->plan, c);
     int stream = walk->class_stream[c] + program->ops[op].stream;
@@ -149,13 +174,14 @@ static void settle(struct walk *walk, int c, int op, double start_s, double begi
                  (struct span){.rank_class = c,
                                .op = op,
                                .iteration = iteration,
-                               .start_s = start_s,
-                               .begin_s = begin_s,
-                               .end_s = end_s},
+                               .start_s = times.start_s,
+                               .begin_s = times.begin_s,
+                               .end_s = times.end.s},
                  walk->perm);
-    walk->end_s[(int64_t)at * walk->job->n_iterations + iteration] = end_s;
+    walk->end[(int64_t)at * walk->job->n_iterations + iteration] = times.end;
+    walk->last[iteration] = later(walk->last[iteration], times.end);
     walk->done[at]++;
-    walk->stream_free_s[stream] = end_s;
+    walk->stream_free[stream] = times.end;
     walk->next[stream] = index_of(walk, c)->next[op];
     if (walk->next[stream] <= op) walk->iteration[stream]++;
     wake(walk, c);
@@ -174,20 +200,21 @@ static bool try_collective(struct walk *walk, int c, int op)
     int comm = plan_program(walk->plan, c)->ops[op].comm;
     int number = index_of(walk, c)->place[op];
     const struct plan_group *group = &plan->groups[plan->classes[c].group[comm]];
-    double begin_s = 0.0;
+    struct moment begin = {0};
     for (int m = 0; m < group->n_classes; m++) {
         int other = comm_op(walk, group->classes[m], comm, number);
         const struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         if (!wait->waiting) return false;
-        begin_s = fmax(begin_s, wait->start_s);
+        begin = later(begin, wait->start);
     }
     double one_s = plan->colls[plan->classes[c].coll[op]].estimate_s;
-    double end_s = begin_s + op_times(&plan_program(plan, c)->ops[op]) * one_s;
+    double times = op_times(&plan_program(plan, c)->ops[op]);
+    struct moment end = after(begin, times * one_s, PATH_NETWORK);
     for (int m = 0; m < group->n_classes; m++) {
         int other = comm_op(walk, group->classes[m], comm, number);
         struct rendezvous *wait = &walk->waits[walk->class_op[group->classes[m]] + other];
         wait->waiting = false;
-        settle(walk, group->classes[m], other, wait->start_s, begin_s, end_s);
+        settle(walk, group->classes[m], other, (struct times){wait->start.s, begin.s, end});
     }
     return true;
 }
@@ -198,16 +225,19 @@ static bool try_stream(struct walk *walk, int c, int stream)
     int op = walk->next[stream];
     if (op == program->n_ops || walk->iteration[stream] >= walk->job->n_iterations) return false;
     if (walk->waits[walk->class_op[c] + op].waiting) return false;
-    double ready = ready_s(walk, c, &program->ops[op], walk->iteration[stream]);
-    if (isinf(ready)) return false;
-    double start_s = fmax(ready, walk->stream_free_s[stream]);
+    struct moment ready = ready_at(walk, c, &program->ops[op], walk->iteration[stream]);
+    if (isinf(ready.s)) return false;
+    struct moment start = later(ready, walk->stream_free[stream]);
     if (program->ops[op].kind == OP_COLLECTIVE) {
-        walk->waits[walk->class_op[c] + op] = (struct rendezvous){true, start_s};
+        walk->waits[walk->class_op[c] + op] = (struct rendezvous){true, start};
         try_collective(walk, c, op);
         return true;
     }
-    double slowdown = program->ops[op].kind == OP_KERNEL ? walk->plan->classes[c].slowdown : 1.0;
-    settle(walk, c, op, start_s, start_s, start_s + program->ops[op].work_s * slowdown);
+    bool kernel = program->ops[op].kind == OP_KERNEL;
+    double slowdown = kernel ? walk->plan->classes[c].slowdown : 1.0;
+    struct moment end =
+        after(start, program->ops[op].work_s * slowdown, kernel ? PATH_KERNEL : PATH_HOST);
+    settle(walk, c, op, (struct times){start.s, start.s, end});
     return true;
 }
 
@@ -239,6 +269,11 @@ struct run *estimate_run(const struct plan *plan, struct arena *perm)
         }
     }
     if (left > 0) walk.run->stuck = "ranks wait for each other (run --fidelity fluid names them)";
+    int last = plan->in->job->n_iterations - 1;
+    for (int path = 0; path < N_PATHS; path++) {
+        double before_s = last > 0 ? walk.last[last - 1].path_s[path] : 0;
+        walk.run->path_s[path] = walk.last[last].path_s[path] - before_s;
+    }
     struct arena scratch = *perm;
     run_finish(plan, walk.run, scratch);
     return walk.run;

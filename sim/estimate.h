@@ -5,7 +5,9 @@
 
 #include "engine.h"
 
-/* estimate_run — spans and period as engine_run gives them, by the closed forms. */
+/* estimate_run — spans and period as engine_run gives them, by the closed forms; and path_s, what the
+ * longest path consists of: as every time is a maximum of sums, the derivative of the period by the
+ * logarithm of all kernel, host or network times at once. */
 struct run *estimate_run(const struct plan *plan, struct arena *perm);
 
 #endif

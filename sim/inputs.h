@@ -34,12 +34,6 @@ struct slow_gpu {
     double factor; /* > 0: kernels take this many times as long */
 };
 
-/* relative standard deviations of the profile's parts, with their source: the interval's width */
-struct spread {
-    double compute, network;
-    const char *source;
-};
-
 /* what NCCL itself reckons with, where it is asked for */
 struct own_estimate {
     const struct tuner *tuner; /* NULL: not asked for, or the library makes none */
@@ -78,9 +72,9 @@ struct inputs {
         jitter; /* relative standard deviation, between ranks and steps, of a rank's time to compute a step; all wait for the slowest */
     double
         hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
-    struct spread spread;
     struct prices prices;
     struct adjust adjust; /* applied to the library and the job already */
+    struct sides spread_compute; /* of kernels and host; the library knows its own */
     struct own_estimate own;
     struct job *job; /* built by the strategy */
 };

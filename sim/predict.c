@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "estimate.h"
 #include "fold.h"
+#include "interval.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,15 +15,9 @@ const char *const share_names[N_SHARES] = {
     "straggler", "launch",   "input",     "bubble",
 };
 
-/* 90 % of a normal distribution lies within this many standard deviations of its mean. */
-static const double Z_90 = 1.6448536269514722;
-
 /* all links together, as a kind of gain; worth a line when it buys this much more than one tier */
 static const char LINKS[] = "links";
 static const double TIE = 0.01;
-
-/* relative step of the finite differences that give elasticities */
-static const double STEP = 0.02;
 
 static struct run *run_at(const struct inputs *in, const struct plan *plan, struct arena *perm)
 {
@@ -348,30 +343,6 @@ static const char *name_limit(const struct result *result, const char *kind, str
     return name_links(result, tier_of(kind), perm); /* all links together: of any tier */
 }
 
-/* ---- interval ---- */
-
-/* d ln T / d ln x for everything slower by the factor 1 + STEP */
-static double elasticity(struct base base, struct scale scale, struct arena scratch)
-{
-    return log(time_at(base.plan, scale, scratch) / base.time_s) / log1p(STEP);
-}
-
-/* Errors of the profile's parts are taken as independent and lognormal; the step inherits them by
- * its elasticities (first order). */
-static void find_interval(struct result *result, struct base base, struct arena scratch)
-{
-    struct scale slow_compute = scale_none;
-    slow_compute.kernel = slow_compute.host = 1.0 + STEP;
-    struct scale slow_network = scale_none;
-    slow_network.latency = 1.0 + STEP;
-    for (int tier = 0; tier < N_TIERS; tier++) slow_network.tier[tier] = 1.0 / (1.0 + STEP);
-    double compute = elasticity(base, slow_compute, scratch) * result->in->spread.compute;
-    double network = elasticity(base, slow_network, scratch) * result->in->spread.network;
-    double width = Z_90 * hypot(compute, network);
-    result->interval_s[0] = result->iteration_s * exp(-width);
-    result->interval_s[1] = result->iteration_s * exp(width);
-}
-
 static void warn(struct result *result, const char *warning, struct arena *perm)
 {
     const char **warnings = arena_new(perm, const char *, result->n_warnings + 1);
@@ -398,6 +369,18 @@ static void warn_of_events(struct result *result, struct arena *perm)
     }
 }
 
+/* No GPU does more than its peak: a measured throughput of one GPU, a count of FLOPs or a peak is wrong. */
+static void warn_of_impossible(struct result *result, struct arena *perm)
+{
+    if (!(result->mfu > 1)) return;
+    warn(result,
+         arena_text(perm,
+                    "MFU is %.0f %%: no GPU does more than its %s peak (is the throughput of one "
+                    "GPU, the precision or the batch as stated?)",
+                    100 * result->mfu, dtype_names[result->in->train.dtype]),
+         perm);
+}
+
 struct result *predict(const struct inputs *in, struct arena *perm)
 {
     struct result *result = arena_new(perm, struct result, 1);
@@ -422,9 +405,12 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->fits = result->memory_B <= in->gpu.memory_B;
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
+    warn_of_impossible(result, perm);
     struct base base = base_of(result, perm);
     try_gains(result, base, *perm);
-    find_interval(result, base, *perm);
+    struct interval interval = interval_step(result->plan, result->run, *perm);
+    result->interval_s[0] = interval.low_s;
+    result->interval_s[1] = interval.high_s;
     result->limit_kind = result->gains[0].kind;
     result->gain_if_doubled = result->gains[0].frac;
     result->limit_name = name_limit(result, result->limit_kind, perm);
@@ -489,5 +475,7 @@ struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind,
 struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
 {
     const struct plan *plan = plan_build(in, perm);
-    return (struct collective_time){run_at(in, plan, perm)->end_s, plan};
+    double time_s = run_at(in, plan, perm)->end_s;
+    struct interval interval = interval_collective(plan, time_s);
+    return (struct collective_time){time_s, {interval.low_s, interval.high_s}, plan};
 }

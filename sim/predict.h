@@ -66,7 +66,7 @@ struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind,
 /* predict_collective — its time in in->fidelity, and the plan that was run (plan->colls[0] says
  * which algorithm and protocol). */
 struct collective_time {
-    double time_s;
+    double time_s, interval_s[2];
     const struct plan *plan;
 };
 struct collective_time predict_collective(const struct inputs *in, struct arena *perm);

@@ -150,7 +150,22 @@ static const char *as_written(const struct json_node *node, struct arena *perm)
     must_not_reach("a kind of value");
 }
 
-static void log_use(const struct loading *loading, const char *key, const char *value,
+const char *field_meaning(const char *help, const char *value, struct arena *perm)
+{
+    const char *end;
+    double wanted;
+    double stands;
+    if (!unit_number(value, &end, &wanted)) return NULL;
+    for (const char *part = help; part; part = strchr(part, ';')) {
+        part += strspn(part, "; ");
+        if (!unit_number(part, &end, &stands) || strncmp(end, " = ", 3) != 0) continue;
+        if (stands < wanted || stands > wanted) continue;
+        return arena_text(perm, "%.*s", (int)strcspn(end + 3, ";"), end + 3);
+    }
+    return NULL;
+}
+
+static void log_use(const struct loading *loading, const struct field *field, const char *value,
                     bool from_default)
 {
     struct field_log *log = loading->log;
@@ -160,7 +175,9 @@ static void log_use(const struct loading *loading, const char *key, const char *
         log->uses =
             arena_grow(loading->perm, struct field_use, log->uses, log->n_uses, log->cap_uses);
     }
-    log->uses[log->n_uses++] = (struct field_use){loading->object, key, value, from_default};
+    log->uses[log->n_uses++] =
+        (struct field_use){loading->object, field->key, value,
+                           field_meaning(field->help, value, loading->perm), from_default};
 }
 
 static void report_kind(const struct loading *loading, const struct field *field,
@@ -261,13 +278,13 @@ static void load_field(const struct loading *loading, const struct field *field,
 {
     const struct json_node *node = object ? json_get(object, field->key) : NULL;
     if (node && load_value(loading, field, node)) {
-        log_use(loading, field->key, as_written(node, loading->perm), false);
+        log_use(loading, field, as_written(node, loading->perm), false);
         return;
     }
     store_fallback(field, loading->out);
     if (node) return;
     if (field->fallback) {
-        log_use(loading, field->key, field->fallback, true);
+        log_use(loading, field, field->fallback, true);
         return;
     }
     struct diag_place place = {.file = json_file(loading->json), .pointer = loading->object};

@@ -31,7 +31,8 @@ struct field {
 
 /* what a key ended up as, for --explain */
 struct field_use {
-    const char *object, *key, *value; /* value as text; */
+    const char *object, *key, *value; /* value as text */
+    const char *means;                /* what it stands for, where the help says so; else NULL */
     bool from_default;
 };
 struct field_log {
@@ -51,5 +52,9 @@ void field_load(const struct field *fields, int n_fields, const char *const *ext
  * out. field_markdown: as rows | key | what | default | range | help | of a table. */
 void field_schema(FILE *out, const struct field *fields, int n_fields);
 void field_markdown(FILE *out, const struct field *fields, int n_fields);
+
+/* field_meaning — "as the profile says" for the value "-1" under the help "...; -1 = as the profile
+ * says; ..."; NULL when the value stands for itself. */
+const char *field_meaning(const char *help, const char *value, struct arena *perm);
 
 #endif

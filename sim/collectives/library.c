@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+const double lib_size_below_B[LIB_N_SIZES] = {64e3, 8e6, 64e6, INFINITY};
+
 static bool named(const char *name, const char *wanted)
 {
     return wanted == NULL || strcmp(name, wanted) == 0;
@@ -207,4 +209,17 @@ int library_choose(const struct library *lib, const struct coll_req *req,
         }
     }
     return best;
+}
+
+struct library_class library_class(double size_B, bool leaves)
+{
+    struct library_class class = {leaves ? LIB_BETWEEN : LIB_INSIDE, 0};
+    while (size_B >= lib_size_below_B[class.size]) class.size++;
+    return class;
+}
+
+struct sides library_sides(const struct library *lib, const struct coll_req *req)
+{
+    struct library_class class = library_class(req->size_B, req->n_ranks > req->ranks_per_node);
+    return lib->spread[class.reach][class.size];
 }

@@ -3,7 +3,13 @@
 #ifndef COLLECTIVES_LIBRARY_H
 #define COLLECTIVES_LIBRARY_H
 
+#include "base/sides.h"
 #include "collectives/coll.h"
+
+/* classes of size, and reaches: errors of predicted times differ by them */
+enum { LIB_N_SIZES = 4 };
+extern const double lib_size_below_B[LIB_N_SIZES]; /* 64 kB, 8 MB, 64 MB, INFINITY */
+enum { LIB_INSIDE, LIB_BETWEEN, LIB_N_REACHES };   /* a server; servers */
 
 /* sizes of buffers that a library tells apart when it corrects what it reckons */
 enum { LIB_MAX_SHARES = 32, LIB_FIRST_SHARE_B = 64 };
@@ -84,6 +90,7 @@ struct library {
     bool rendezvous;      /* see coll_req */
     const char *
         selection; /* "fastest" (closed-form minimum, as NCCL's tuner) or "first" (first row that fits) */
+    struct sides spread[LIB_N_REACHES][LIB_N_SIZES]; /* of measured about predicted times */
 };
 
 /* library_channels — open for this request: all-to-all opens them for each peer by what it gets. */
@@ -103,6 +110,15 @@ double library_issue_s(const struct library *lib, const struct coll_req *req);
 /* library_tuner_row — the same choice as the library reckons with it. */
 struct lib_choice library_tuner_row(const struct library *lib, const struct lib_choice *choice,
                                     const struct coll_req *req);
+
+/* library_class — where the spread of a time stands: by size, and by whether it leaves a server. */
+struct library_class {
+    int reach, size;
+};
+struct library_class library_class(double size_B, bool leaves);
+
+/* library_sides — the spread of a request's time. */
+struct sides library_sides(const struct library *lib, const struct coll_req *req);
 
 /* library_same_way — do two rows load the network alike? */
 bool library_same_way(const struct lib_choice *a, const struct lib_choice *b);

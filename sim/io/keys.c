@@ -87,7 +87,8 @@ static const struct field measured_fields[] = {
     REAL("one_gpu_throughput", DIM_NUMBER, struct measured_keys, one_gpu_throughput, 0, 1e12, "0", "samples per second of one GPU alone at this batch; kernel times are scaled to it; 0 = not known"),
     REAL("one_gpu_time", DIM_TIME, struct measured_keys, one_gpu_s, 0, 1e6, "0s", "the same as the time of a step; 0 = not known"),
     INT("grad_accumulation", struct measured_keys, grad_accumulation, 0, 1000000, "0", "micro-batches per step of the measured run; 0 = as this one has"),
-    REAL("spread", DIM_FRACTION, struct measured_keys, spread, 0, 1, "0.05", "relative standard deviation of what is predicted from it; the default is the root mean square error on the runs that jitter was fitted on, the worst left out"),
+    REAL("spread_faster", DIM_NUMBER, struct measured_keys, spread.faster, 0, 10, "0.146", "of ln(measured / predicted step time) without network, how far below 0 nine in ten unseen steps reach at most; the default is the 5th percentile over published series that start at one GPU, each source counting once, on their half a"),
+    REAL("spread_slower", DIM_NUMBER, struct measured_keys, spread.slower, 0, 10, "0.255", "the same above 0; the default is the 95th percentile of the same"),
     TEXT("source", struct measured_keys, source, "", "where it was published"),
 };
 static const struct field run_fields[] = {

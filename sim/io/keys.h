@@ -27,7 +27,8 @@ struct strategy_keys {
     bool overlap, sequence, tensor_overlap;
 };
 struct measured_keys {
-    double one_gpu_throughput, one_gpu_s, spread;
+    double one_gpu_throughput, one_gpu_s;
+    struct sides spread;
     int grad_accumulation;
     const char *source;
 };

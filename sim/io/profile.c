@@ -23,6 +23,9 @@
 
 #define TUNER(k, d, member, hi, unset) REAL("tuner_" k, d, struct lib_choice, tuner.member, -1, hi, unset, "what the library takes for " k " when it chooses; negative: what it is")
 
+/* of a spread, a logarithm: beyond e^10 an interval says nothing */
+static const double LARGEST_SPREAD = 10;
+
 static const struct field gpu_fields[] = {
     TEXT("name", struct gpu_profile, gpu.name, "", "name in reports"),
     TEXT("source", struct gpu_profile, gpu.source, "", "where the profile is from"),
@@ -48,7 +51,8 @@ static const struct field gpu_fields[] = {
     REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
     REAL("capability", DIM_NUMBER, struct gpu_profile, capability, 0, 100, "0", "compute capability, for NCCL's own estimates; 0 = has none"),
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
-    REAL("spread", DIM_FRACTION, struct gpu_profile, spread, 0, 1, "0.2", "relative standard deviation of predicted kernel times, for the interval"),
+    REAL("spread_faster", DIM_NUMBER, struct gpu_profile, spread.faster, 0, 10, "0.28", "of ln(measured / predicted step time) without network, how far below 0 nine in ten unseen steps reach at most"),
+    REAL("spread_slower", DIM_NUMBER, struct gpu_profile, spread.slower, 0, 10, "0.46", "the same above 0"),
     REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),
     REAL("tree_pair_bandwidth", DIM_RATE, struct gpu_profile, tree_pair_Bps, 0, LARGE, "0GB/s", "most that a server sends through one card in a tree over two servers; 0 = no limit"),
     REAL("tree_bandwidth", DIM_RATE, struct gpu_profile, tree_Bps, 0, LARGE, "0GB/s", "the same over more servers"),
@@ -114,7 +118,10 @@ static const struct field library_fields[] = {
     BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
     BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),
-    REAL("spread", DIM_FRACTION, struct library_profile, spread, 0, 1, "0.1", "relative standard deviation of predicted collective times, for the interval"),
+    TEXT("spread_faster", struct library_profile, faster[LIB_INSIDE], "0.59 0.4 0.23 0.099", "of ln(measured / predicted time) of collectives within a server, how far below 0 nine in ten unseen ones reach at most, by size: below 64 kB, 8 MB, 64 MB, and above"),
+    TEXT("spread_slower", struct library_profile, slower[LIB_INSIDE], "0.53 0.67 0.71 0.22", "the same above 0"),
+    TEXT("net_spread_faster", struct library_profile, faster[LIB_BETWEEN], "", "as spread_faster, of collectives between servers; empty = the same"),
+    TEXT("net_spread_slower", struct library_profile, slower[LIB_BETWEEN], "", "as spread_slower, of collectives between servers; empty = the same"),
     REAL("scaleup_wire", DIM_TIME, struct library_profile, scaleup_wire_s, 0, 1, "0us", "the wire's time of a hop over the links between GPUs that scaleup_latency holds already; a longer one adds the rest"),
     REAL("pcie_wire", DIM_TIME, struct library_profile, pcie_wire_s, 0, 1, "0us", "the same over PCIe"),
     REAL("net_wire", DIM_TIME, struct library_profile, net_wire_s, 0, 1, "0us", "the same between servers"),
@@ -835,12 +842,45 @@ static void fill_tuner(struct lib_choice *row)
     tuner->efficiency_net = or_row(tuner->efficiency_net, row->efficiency_net);
 }
 
+/* read_spread — the numbers of spread_faster and spread_slower, in and between servers. */
+static bool read_spread(const char *text, double *spread)
+{
+    for (int size = 0; size < LIB_N_SIZES; size++) {
+        char *end;
+        spread[size] = strtod(text, &end);
+        if (end == text || !(spread[size] >= 0 && spread[size] <= LARGEST_SPREAD)) return false;
+        text = end;
+    }
+    return text[strspn(text, " ")] == '\0';
+}
+
+static bool read_spreads(struct library_profile *profile)
+{
+    bool fine = true;
+    for (int reach = 0; reach < LIB_N_REACHES; reach++) {
+        double faster[LIB_N_SIZES] = {0};
+        double slower[LIB_N_SIZES] = {0};
+        bool own = profile->faster[reach][0] != '\0';
+        fine = read_spread(profile->faster[own ? reach : LIB_INSIDE], faster) && fine;
+        own = profile->slower[reach][0] != '\0';
+        fine = read_spread(profile->slower[own ? reach : LIB_INSIDE], slower) && fine;
+        for (int size = 0; size < LIB_N_SIZES; size++)
+            profile->library.spread[reach][size] = (struct sides){faster[size], slower[size]};
+    }
+    return fine;
+}
+
 void profile_read_library(const struct profile_reader *reader, struct profile_ref ref,
                           struct library_profile *out)
 {
     *out = (struct library_profile){0};
     load_ref(reader, &profile_kinds[PROFILE_LIBRARY], ref, NULL, out);
     out->library.name = name_of(ref, out->library.name);
+    if (diag_ok(reader->diag) && !read_spreads(out)) {
+        diag_error(reader->diag, place_of(reader, ref),
+                   "library \"%s\": a spread wants %d numbers from 0 to %g with a blank between",
+                   out->library.name, LIB_N_SIZES, LARGEST_SPREAD);
+    }
     for (int i = 0; i < out->library.n_choices; i++) {
         struct lib_choice *choice = &out->library.choices[i];
         choice->scaleup_wire_s = out->scaleup_wire_s;

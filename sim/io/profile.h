@@ -23,7 +23,7 @@ struct gpu_profile {
     struct gpu gpu;
     const char *node;               /* the server it usually sits in; "" = none */
     double capability;              /* NVIDIA's compute capability, 0 = none */
-    double spread;                  /* relative standard deviation of predicted kernel times */
+    struct sides spread;            /* of a step's time without network */
     double jitter;                  /* see inputs.h */
     double tree_pair_Bps, tree_Bps; /* through one card, see pair_frac of lib_net; 0: no limit */
 };
@@ -71,9 +71,9 @@ struct library_profile {
     struct library library;
     int pcie_channels;        /* 0: as library.n_channels */
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
-    double spread;            /* relative standard deviation of predicted collective times */
-    double memory_traffic;    /* see inputs.h, hbm_per_comm_B */
-    double scaleup_wire_s, pcie_wire_s, net_wire_s; /* of all choices, see library.h */
+    const char *faster[LIB_N_REACHES], *slower[LIB_N_REACHES]; /* library.spread as written */
+    double memory_traffic;                                     /* see inputs.h, hbm_per_comm_B */
+    double scaleup_wire_s, pcie_wire_s, net_wire_s;            /* of all choices, see library.h */
     const char *tuner; /* profile of its own estimate; "" = it makes none */
 };
 

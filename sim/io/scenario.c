@@ -300,7 +300,7 @@ static bool read_gpu(const struct loader *load, struct gpu_profile *gpu)
     profile_read_gpu(&reader, ref_of(load, "gpu", NULL), gpu);
     if (load->diag->n_messages > before) return false;
     load->in->gpu = gpu->gpu;
-    load->in->spread.compute = gpu->spread;
+    load->in->spread_compute = gpu->spread;
     load->in->jitter = load->top.jitter >= 0 ? load->top.jitter : gpu->jitter;
     check_precision(load, &gpu->gpu);
     return read_framework(load);
@@ -486,11 +486,8 @@ static void read_library(const struct loader *load, const struct hardware *hardw
                    &profile.library);
     load->in->library = profile.library;
     read_tuner(load, hardware, profile.tuner);
-    load->in->spread.network = profile.spread;
     load->in->hbm_per_comm_B =
         load->top.contention >= 0 ? load->top.contention : profile.memory_traffic;
-    load->in->spread.source =
-        arena_text(load->perm, "profiles %s and %s", load->in->gpu.name, profile.library.name);
 }
 
 /* load_prices — where the scenario gives them; there are none else. */
@@ -629,7 +626,7 @@ static void load_measured(struct loader *load)
         load->in->train.one_gpu_s =
             load->top.batch * load->measured_accumulation / keys.one_gpu_throughput;
     }
-    if (load->in->train.one_gpu_s > 0) load->in->spread.compute = keys.spread;
+    if (load->in->train.one_gpu_s > 0) load->in->spread_compute = keys.spread;
 }
 
 static void load_run(struct loader *load)

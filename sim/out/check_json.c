@@ -15,6 +15,9 @@ static void json_score(struct writer *writer, const char *key, const struct chec
     writer_number(writer, "bias", score->bias);
     writer_number(writer, "within_10", score->within_10);
     writer_number(writer, "within_25", score->within_25);
+    writer_number(writer, "interval_coverage", score->coverage);
+    writer_number(writer, "interval_width", score->width);
+    writer_number(writer, "interval_score", score->interval_score);
     writer_number(writer, "baseline_median_abs_err", score->baseline_median_abs);
     writer_integer(writer, "moved_n", score->n_moved);
     writer_number(writer, "moved_median_abs_err", score->moved_median_abs);
@@ -112,6 +115,23 @@ static void json_off(struct writer *writer, const struct check_off *off)
     writer_end(writer);
 }
 
+static void json_spreads(struct writer *writer, const struct check *check)
+{
+    writer_list(writer, "spreads_of_half_a");
+    for (int i = 0; i < check->n_spreads; i++) {
+        const struct check_spread *spread = &check->spreads[i];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "pool", spread->pool);
+        writer_text(writer, "part", spread->part);
+        writer_integer(writer, "n", spread->n);
+        writer_integer(writer, "groups", spread->n_groups);
+        writer_number(writer, "faster", spread->sides.faster);
+        writer_number(writer, "slower", spread->sides.slower);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
 void check_json_print(FILE *out, const struct check *check)
 {
     struct writer writer = {.out = out};
@@ -141,6 +161,7 @@ void check_json_print(FILE *out, const struct check *check)
     writer_number(&writer, "median_abs_err", check->floor.median_abs);
     writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
     writer_end(&writer);
+    json_spreads(&writer, check);
     if (check->fit) json_fit(&writer, check->fit);
     if (check->off.n > 0) json_off(&writer, &check->off);
     json_scores(&writer, "halves", &check->halves);

@@ -18,12 +18,14 @@ static void page_header(const struct page *page, const char *what)
     if (page->markdown) {
         fprintf(page->out,
                 "\n| %s | rows | median | mean | worst | bias | within 10 %% | within 25 %% | "
-                "baseline | moved |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+                "in interval | width | baseline | moved |\n"
+                "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
                 what);
         return;
     }
-    fprintf(page->out, "\n%-44s %6s %8s %8s %9s %8s %6s %6s %9s %8s\n", what, "rows", "median",
-            "mean", "worst", "bias", "<=10%", "<=25%", "baseline", "moved");
+    fprintf(page->out, "\n%-44s %6s %8s %8s %9s %8s %6s %6s %7s %6s %9s %8s\n", what, "rows",
+            "median", "mean", "worst", "bias", "<=10%", "<=25%", "in 90%", "+-", "baseline",
+            "moved");
 }
 
 /* page_name — the first column of a row; in Markdown a bar would end it. */
@@ -57,6 +59,8 @@ static void page_score(const struct page *page, const struct check_score *score)
     page_name(page, score->id, NAME_WIDTH);
     fprintf(page->out, md ? " %d |" : " %6d", score->n);
     page_errors(page, score);
+    fprintf(page->out, md ? " %.0f %% | %.0f %% |" : " %6.0f%% %5.0f%%", PERCENT * score->coverage,
+            PERCENT * expm1(score->width));
     fprintf(page->out, md ? " %.1f %% |" : " %8.1f%%", PERCENT * score->baseline_median_abs);
     if (score->n_moved > 0) {
         fprintf(page->out, md ? " %.1f %% |\n" : " %7.1f%%\n", PERCENT * score->moved_median_abs);

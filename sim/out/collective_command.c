@@ -26,7 +26,7 @@ struct sweep {
 };
 
 struct line {
-    double size_B, time_s, algbw_Bps, busbw_Bps, bound_s;
+    double size_B, time_s, interval_s[2], algbw_Bps, busbw_Bps, bound_s;
     const char *algorithm, *protocol;
     struct tuner_choice own; /* what the library itself reckons; only with --as-tuner */
 };
@@ -148,6 +148,7 @@ static struct line measure(const struct inputs *base, const struct options *opti
     return (struct line){
         .size_B = size_B,
         .time_s = time.time_s,
+        .interval_s = {time.interval_s[0], time.interval_s[1]},
         .algbw_Bps = algbw_Bps,
         .busbw_Bps = algbw_Bps * coll_busbw_factor(kind, base->n_gpus),
         .bound_s =
@@ -218,13 +219,14 @@ static void print_own(FILE *out, const struct inputs *in, enum coll_kind kind,
 
 static void print_csv(FILE *out, const struct line *lines, int n, bool own)
 {
-    fprintf(out, "size_B,time_s,algbw_Bps,busbw_Bps,algorithm,protocol,bound_s%s\n",
+    fprintf(out, "size_B,time_s,algbw_Bps,busbw_Bps,algorithm,protocol,bound_s,low_s,high_s%s\n",
             own ? ",tuner_algorithm,tuner_protocol,tuner_time_s" : "");
     for (int i = 0; i < n; i++) {
         const struct line *line = &lines[i];
-        fprintf(out, "%.9g,%.9g,%.9g,%.9g,%s,%s,%.9g", line->size_B, line->time_s, line->algbw_Bps,
-                line->busbw_Bps, line->algorithm ? line->algorithm : "",
-                line->protocol ? line->protocol : "", line->bound_s);
+        fprintf(out, "%.9g,%.9g,%.9g,%.9g,%s,%s,%.9g,%.9g,%.9g", line->size_B, line->time_s,
+                line->algbw_Bps, line->busbw_Bps, line->algorithm ? line->algorithm : "",
+                line->protocol ? line->protocol : "", line->bound_s, line->interval_s[0],
+                line->interval_s[1]);
         bool known = isfinite(line->own.time_s);
         if (own && known)
             fprintf(out, ",%s,%s,%.9g", tuner_algo_names[line->own.algo],
@@ -253,6 +255,8 @@ static void print_json(FILE *out, const struct line *lines, int n)
         writer_text(&writer, "algorithm", lines[i].algorithm);
         writer_text(&writer, "protocol", lines[i].protocol);
         writer_number(&writer, "bound_s", lines[i].bound_s);
+        writer_number(&writer, "low_s", lines[i].interval_s[0]);
+        writer_number(&writer, "high_s", lines[i].interval_s[1]);
         if (isfinite(lines[i].own.time_s)) write_own(&writer, &lines[i].own);
         writer_end(&writer);
     }

@@ -226,7 +226,10 @@ void report_values(FILE *out, const struct field_log *log)
         const struct field_use *use = &log->uses[i];
         if (strcmp(use->object, object) != 0) fprintf(out, "  %s\n", use->object);
         object = use->object;
-        fprintf(out, "    %-24s %c %s\n", use->key, use->from_default ? '~' : '=',
-                use->value[0] ? use->value : "(none)");
+        fprintf(out, "    %-24s %c ", use->key, use->from_default ? '~' : '=');
+        if (use->means)
+            fprintf(out, "%s (%s)\n", use->means, use->value);
+        else
+            fprintf(out, "%s\n", use->value[0] ? use->value : "(none)");
     }
 }

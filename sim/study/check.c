@@ -6,6 +6,7 @@
 #include "study/rows.h"
 #include "study/score.h"
 #include "study/series.h"
+#include "study/spread.h"
 #include "study/suspicion.h"
 
 #include <stdlib.h>
@@ -58,6 +59,7 @@ static struct check *score(const struct study *study)
     replicates_compare(study);
     score_all(study);
     series_score(study);
+    spread_find(study);
     suspicion_find(study);
     count_reasons(study);
     return study->check;

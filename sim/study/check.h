@@ -10,12 +10,15 @@
 /* one row of the table, in its order */
 struct check_row {
     bool suspect;
-    const char *reason; /* why it is not covered; NULL when it is or when it is suspect */
-    double measured_s;  /* 0 = not told */
-    double size_B;      /* of a collective, else 0 */
-    double work_flop;   /* of a training step: model FLOPs of one GPU, else 0 */
-    double samples;     /* of a training step of the whole job */
-    double predicted_s; /* of covered rows, as the next */
+    const char *reason;      /* why it is not covered; NULL when it is or when it is suspect */
+    double measured_s;       /* 0 = not told */
+    double size_B;           /* of a collective, else 0 */
+    double work_flop;        /* of a training step: model FLOPs of one GPU, else 0 */
+    double samples;          /* of a training step of the whole job */
+    double predicted_s;      /* of covered rows, as the next */
+    double low_s, high_s;    /* 90 % */
+    const char *pool, *part; /* whose spread the interval is of: "all" and a GPU; reach and size
+                                class, and a library */
     double error;
     double baseline_error; /* of the rule fitted to these rows; see baseline.h */
     double moved_error;    /* of the rule fitted to others; NAN = there are none */
@@ -28,8 +31,14 @@ struct check_score {
     double median_abs, mean_abs, max_abs;
     double bias;                 /* median of the signed errors */
     double within_10, within_25; /* share of the rows with an error of at most 10 and 25 % */
-    double baseline_median_abs;  /* of the baseline on the same rows */
-    int n_moved;                 /* rows that the moved baseline predicts; its error on them: */
+    double coverage;             /* share of the rows measured within their 90 % intervals */
+    double width;                /* median of half ln(high / low) */
+    double
+        interval_score; /* mean over rows of ln(high / low) + 2 / 0.1 of how far ln(measured) lies
+                              outside: the least is best, coverage cannot be bought with width. Source:
+                              Gneiting & Raftery, JASA 102, 2007, eq. 43 */
+    double baseline_median_abs; /* of the baseline on the same rows */
+    int n_moved;                /* rows that the moved baseline predicts; its error on them: */
     double moved_median_abs, own_median_abs_moved; /* and that of the prediction on these rows */
 };
 
@@ -73,6 +82,13 @@ struct check_floor {
     double median_abs, p90_abs;
 };
 
+/* what half a asks for; see spread.h */
+struct check_spread {
+    const char *pool, *part; /* part "": of a part without rows there */
+    int n, n_groups;
+    struct sides sides;
+};
+
 /* a series of collectives that is judged as a whole; see suspicion.h */
 struct check_verdict {
     const char *id;
@@ -107,6 +123,8 @@ struct check {
     struct check_scores bands;    /* by size; none for training */
     struct check_scaling scaling; /* of training */
     struct check_floor floor;
+    struct check_spread *spreads;
+    int n_spreads;
     struct check_fit *fit; /* NULL: nothing was fitted */
     struct check_off off;  /* of collectives */
 };

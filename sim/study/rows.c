@@ -2,6 +2,7 @@
 
 #include "base/trap.h"
 #include "estimate.h"
+#include "interval.h"
 #include "predict.h"
 
 #include <math.h>
@@ -38,36 +39,49 @@ static void find_stretches(struct study *study)
     }
 }
 
-static double step_s(const struct inputs *in, struct arena scratch)
+/* a time and its 90 % interval */
+struct guess {
+    double time_s;
+    struct interval interval;
+};
+
+static const struct run *run_step(const struct plan *plan, struct arena *perm)
 {
-    const struct plan *plan = plan_build(in, &scratch);
-    switch (in->fidelity) {
+    switch (plan->in->fidelity) {
     case FIDELITY_ESTIMATE:
-        return estimate_run(plan, &scratch)->iteration_s;
+        return estimate_run(plan, perm);
     case FIDELITY_FLUID:
-        return engine_run(plan, &scale_none, &scratch)->iteration_s;
+        return engine_run(plan, &scale_none, perm);
     case FIDELITY_MESSAGE:
-        return engine_message(plan, &scratch)->iteration_s;
     case N_FIDELITIES:
         break;
     }
-    return 0;
+    return engine_message(plan, perm);
 }
 
-static double collective_s(const struct row_job *job, double size_B, struct arena scratch)
+static struct guess guess_step(const struct inputs *in, struct arena scratch)
+{
+    const struct plan *plan = plan_build(in, &scratch);
+    const struct run *run = run_step(plan, &scratch);
+    return (struct guess){run->iteration_s, interval_step(plan, run, scratch)};
+}
+
+static struct guess guess_collective(const struct row_job *job, double size_B, struct arena scratch)
 {
     const struct inputs *in =
         inputs_collective(job->inputs, job->kind, size_B, job->algorithm, job->protocol, &scratch);
-    return predict_collective(in, &scratch).time_s;
+    struct collective_time time = predict_collective(in, &scratch);
+    return (struct guess){time.time_s, {time.interval_s[0], time.interval_s[1]}};
 }
 
-static double predict_s(const struct row_job *job, double size_B, bool collective,
-                        struct arena scratch)
+static struct guess guess(const struct row_job *job, double size_B, bool collective,
+                          struct arena scratch)
 {
     int before = trap_on();
-    double time_s = collective ? collective_s(job, size_B, scratch) : step_s(job->inputs, scratch);
+    struct guess guess =
+        collective ? guess_collective(job, size_B, scratch) : guess_step(job->inputs, scratch);
     trap_restore(before);
-    return time_s;
+    return guess;
 }
 
 static const char *refusal(const struct study *study, const struct row_job *job,
@@ -94,6 +108,24 @@ static void note_work(const struct inputs *in, struct check_row *row)
     row->samples = samples * in->n_gpus;
 }
 
+/* note_part — whose spread the interval is of; `last` is the row before of equal keys, if any. */
+static void note_part(const struct study *study, const struct row_job *job,
+                      const struct check_row *last, struct check_row *row)
+{
+    static const char *const reaches[] = {"in a server", "between servers"};
+    const struct inputs *in = job->inputs;
+    struct library_class class = library_class(row->size_B, in->topo->n_nodes > 1);
+    bool same = row_is_covered(last) && class.size == library_class(last->size_B, false).size;
+    row->pool = same ? last->pool : "all";
+    row->part = last->part;
+    if (!row_is_covered(last)) {
+        const char *name = study->check->reader->form->collective ? in->library.name : in->gpu.name;
+        row->part = arena_text(study->perm, "%s", name);
+    }
+    if (same || !study->check->reader->form->collective) return;
+    row->pool = arena_text(study->perm, "%s, size class %d", reaches[class.reach], class.size + 1);
+}
+
 void rows_predict(const struct study *study, const struct row_reader *reader,
                   struct stretch stretch)
 {
@@ -109,9 +141,13 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
         row->reason = refusal(study, &job, row, scratch);
         if (row->reason) continue;
         bool again = row_is_covered(&last) && !(row->size_B > last.size_B);
-        row->predicted_s =
-            again ? last.predicted_s : predict_s(&job, row->size_B, collective, scratch);
+        struct guess own = {last.predicted_s, {last.low_s, last.high_s}};
+        if (!again) own = guess(&job, row->size_B, collective, scratch);
+        row->predicted_s = own.time_s;
+        row->low_s = own.interval.low_s;
+        row->high_s = own.interval.high_s;
         row->error = row->predicted_s / row->measured_s - 1;
+        note_part(study, &job, &last, row);
         if (!collective) note_work(job.inputs, row);
         last = *row;
     }
@@ -128,7 +164,7 @@ bool rows_predict_again(const struct study *study, const struct row_reader *read
         if (!row_is_covered(row)) continue;
         if (last < 0 || row->size_B > study->check->rows[study->order[last]].size_B) {
             predicted_s[i - stretch.from] =
-                predict_s(&job, row->size_B, reader->form->collective, scratch);
+                guess(&job, row->size_B, reader->form->collective, scratch).time_s;
         } else {
             predicted_s[i - stretch.from] = predicted_s[last - stretch.from];
         }
@@ -149,7 +185,7 @@ void rows_predict_any(const struct study *study, const struct row_reader *reader
         if (refusal(study, &job, row, scratch)) continue;
         bool again = last >= 0 && !(row->size_B > study->check->rows[last].size_B);
         predicted_s[r] = again ? predicted_s[last]
-                               : predict_s(&job, row->size_B, reader->form->collective, scratch);
+                               : guess(&job, row->size_B, reader->form->collective, scratch).time_s;
         last = r;
     }
 }

@@ -8,12 +8,12 @@
 
 static const double NEAR_FRAC = 0.10, FAR_FRAC = 0.25;
 
-static const struct {
-    const char *name;
-    double below_B;
-} band_rows[] = {
-    {"< 64 kB", 64e3}, {"64 kB - 8 MB", 8e6}, {"8 - 64 MB", 64e6}, {"> 64 MB", INFINITY}};
-enum { N_BANDS = sizeof band_rows / sizeof band_rows[0] };
+/* of lib_size_below_B */
+static const char *const band_names[] = {"< 64 kB", "64 kB - 8 MB", "8 - 64 MB", "> 64 MB"};
+enum { N_BANDS = LIB_N_SIZES };
+
+static const double INTERVAL_MISSES =
+    0.1; /* share of the measured that lies outside, if all is well */
 
 static void score_moved(const struct check *check, const int *rows, int n,
                         struct check_score *score, struct arena scratch)
@@ -29,6 +29,23 @@ static void score_moved(const struct check *check, const int *rows, int n,
     if (score->n_moved == 0) return;
     score->moved_median_abs = stats_median(moved, score->n_moved, scratch);
     score->own_median_abs_moved = stats_median(own, score->n_moved, scratch);
+}
+
+static void score_intervals(const struct check *check, const int *rows, int n,
+                            struct check_score *score, struct arena scratch)
+{
+    double *width = arena_new(&scratch, double, n);
+    for (int i = 0; i < n; i++) {
+        const struct check_row *row = &check->rows[rows[i]];
+        double below = log(row->low_s / row->measured_s);
+        double above = log(row->measured_s / row->high_s);
+        width[i] = log(row->high_s / row->low_s) / 2;
+        score->coverage += below <= 0 && above <= 0;
+        score->interval_score += 2 * width[i] + 2 / INTERVAL_MISSES * fmax(fmax(below, above), 0);
+    }
+    score->coverage /= n;
+    score->interval_score /= n;
+    score->width = stats_median(width, n, scratch);
 }
 
 struct check_score score_rows(const struct check *check, const int *rows, int n,
@@ -53,6 +70,7 @@ struct check_score score_rows(const struct check *check, const int *rows, int n,
     score.median_abs = stats_median(size, n, scratch);
     score.bias = stats_median(signed_error, n, scratch);
     score.baseline_median_abs = stats_median(baseline, n, scratch);
+    score_intervals(check, rows, n, &score, scratch);
     score_moved(check, rows, n, &score, scratch);
     return score;
 }
@@ -100,16 +118,15 @@ static struct check_scores score_by_size(const struct study *study)
     struct check_scores scores = {"size", arena_new(study->perm, struct check_score, N_BANDS),
                                   N_BANDS};
     for (int b = 0; b < N_BANDS; b++) {
-        double from_B = b > 0 ? band_rows[b - 1].below_B : 0;
+        double from_B = b > 0 ? lib_size_below_B[b - 1] : 0;
         int n = 0;
         for (int r = 0; r < check->n_rows; r++) {
             double size_B = check->rows[r].size_B;
-            if (row_is_covered(&check->rows[r]) && size_B >= from_B &&
-                size_B < band_rows[b].below_B)
+            if (row_is_covered(&check->rows[r]) && size_B >= from_B && size_B < lib_size_below_B[b])
                 rows[n++] = r;
         }
         scores.scores[b] = score_rows(check, rows, n, scratch);
-        scores.scores[b].id = band_rows[b].name;
+        scores.scores[b].id = band_names[b];
     }
     return scores;
 }

@@ -187,6 +187,17 @@ static void the_manual_has_every_row(void **state)
         text, "| `kind` | one of \"copper\", \"fibre\" | `fibre` | | what it is made of |\n"));
 }
 
+static void a_value_that_stands_for_something_is_told_in_words(void **state)
+{
+    static const char help[] = "cards; -1 = as the profile says; 0 = none; more";
+    assert_string_equal(field_meaning(help, "-1", *state), "as the profile says");
+    assert_string_equal(field_meaning(help, "0GB/s", *state), "none");
+    assert_string_equal(field_meaning("0 = no limit", "0s", *state), "no limit");
+    assert_null(field_meaning(help, "1", *state));
+    assert_null(field_meaning(help, "fp32", *state));
+    assert_null(field_meaning("8 = x", "80", *state));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +209,7 @@ int main(void)
         cmocka_unit_test(an_absent_object_is_all_defaults),
         cmocka_unit_test(the_schema_is_json_with_every_row),
         cmocka_unit_test(the_manual_has_every_row),
+        cmocka_unit_test(a_value_that_stands_for_something_is_told_in_words),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -19,6 +19,7 @@ done
 test_that "several scenarios are a list" prints_json run $good $good --json
 test_that "the list has both" [ "$(grep -c '"iteration_s"' "$work/out")" -eq 2 ]
 test_that "several scenarios are compared" prints "1.00x" run $good $good
+test_that "--explain says what -1 stands for" prints "as the GPU's profile says (-1)" run $good --explain
 test_that "--explain marks defaults" prints "~" run $good --explain
 
 test_that "--csv prints a header and a row" run 0 run $good --csv

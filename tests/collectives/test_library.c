@@ -311,11 +311,33 @@ static void a_tuner_adds_latencies_and_bytes(void **state)
     assert_int_equal(library_choose(&lib, &req, hops, 4, NULL, NULL), 0);
 }
 
+/* Sizes of a border belong to the class above; one that leaves its server has a spread of its own. */
+static void spreads_stand_by_size_and_reach(void **state)
+{
+    (void)state;
+    struct library lib = {0};
+    for (int reach = 0; reach < LIB_N_REACHES; reach++) {
+        for (int size = 0; size < LIB_N_SIZES; size++)
+            lib.spread[reach][size] = (struct sides){10 * reach + size, 0};
+    }
+    static const struct {
+        double size_B;
+        int ranks_per_node, faster;
+    } cases[] = {{8, 8, 0},    {63999, 8, 0}, {64e3, 8, 1}, {8e6, 8, 2},
+                 {64e6, 8, 3}, {1e12, 8, 3},  {8, 4, 10},   {64e6, 4, 13}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct coll_req req = {
+            .n_ranks = 8, .ranks_per_node = cases[i].ranks_per_node, .size_B = cases[i].size_B};
+        assert_close(library_sides(&lib, &req).faster, cases[i].faster, 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fastest_changes_where_the_closed_forms_cross),
         cmocka_unit_test(earlier_row_wins_a_tie),
+        cmocka_unit_test(spreads_stand_by_size_and_reach),
         cmocka_unit_test(first_takes_the_first_row_allowed),
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),

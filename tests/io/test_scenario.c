@@ -181,7 +181,8 @@ static void a_measured_throughput_gives_the_step_of_one_gpu(void **state)
     struct inputs *in = must_load(
         WITH("\"grad_accumulation\": 2, \"measured\": {\"one_gpu_throughput\": 320}"), *state);
     assert_close(in->train.one_gpu_s, 64 * 2 / 320.0, 1e-12);
-    assert_close(in->spread.compute, 0.05, 1e-12); /* the default of measured/spread */
+    assert_close(in->spread_compute.faster, 0.146, 1e-12); /* the defaults of measured/spread_* */
+    assert_close(in->spread_compute.slower, 0.255, 1e-12);
     assert_close(must_load("{" FIVE "}", *state)->train.one_gpu_s, 0, 0);
 }
 

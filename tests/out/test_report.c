@@ -101,14 +101,14 @@ static void comparison_is_relative_to_the_first(void **state)
 static void defaults_are_told_from_what_was_given(void **state)
 {
     (void)state;
-    struct field_use uses[] = {{"fabric", "kind", "fat-tree", false},
-                               {"fabric", "levels", "2", true}};
+    struct field_use uses[] = {{"fabric", "kind", "fat-tree", NULL, false},
+                               {"fabric", "levels", "0", "the fewest that fit", true}};
     struct field_log log = {uses, 2, 2};
     char *text;
     size_t size;
     PRINTED(text, size, report_values(out, &log));
     assert_non_null(strstr(text, "= fat-tree\n"));
-    assert_non_null(strstr(text, "~ 2\n"));
+    assert_non_null(strstr(text, "~ the fewest that fit (0)\n"));
     free(text);
 }
 

@@ -78,6 +78,9 @@ static void without_contention_it_is_the_engine_op_by_op(void **state)
         assert_null(estimate->stuck);
         assert_int_equal(estimate->n_spans, fluid->n_spans);
         assert_close(estimate->iteration_s, fluid->iteration_s, 1e-9);
+        double path_s = 0; /* all of the period is on the longest path */
+        for (int path = 0; path < N_PATHS; path++) path_s += estimate->path_s[path];
+        assert_close(path_s, estimate->iteration_s, 1e-9);
         for (int64_t s = 0; s < fluid->n_spans; s++) {
             const struct span *span = find_span(estimate, &fluid->spans[s]);
             assert_close(span->start_s, fluid->spans[s].start_s, 1e-9);
