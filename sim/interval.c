@@ -4,9 +4,6 @@
 
 #include <math.h>
 
-/* 90 % of a normal distribution lies within this many standard deviations of its mean. */
-static const double Z_90 = 1.6448536269514722;
-
 /* relative step of the finite difference that gives the elasticity */
 static const double STEP = 0.02;
 
@@ -72,8 +69,7 @@ struct interval interval_step(const struct plan *plan, const struct run *run, st
 {
     const struct inputs *in = plan->in;
     double network = network_share(plan, run, scratch);
-    double calibrated = Z_90 * calibration_sd(in);
-    struct sides compute = sides_join(in->spread_compute, (struct sides){calibrated, calibrated});
+    struct sides compute = sides_join(in->spread_compute, sides_of_normal(calibration_sd(in)));
     struct sides sides =
         sides_join(sides_scale(compute, 1 - network), sides_scale(network_sides(plan), network));
     return around(run->iteration_s, sides);

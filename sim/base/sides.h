@@ -22,4 +22,11 @@ static inline struct sides sides_scale(struct sides a, double share)
     return (struct sides){share * a.faster, share * a.slower};
 }
 
+/* sides_of_normal — of a normal error of standard deviation sd: nine in ten lie within 1.645 sd. */
+static inline struct sides sides_of_normal(double sd)
+{
+    static const double z_90 = 1.6448536269514722;
+    return (struct sides){z_90 * sd, z_90 * sd};
+}
+
 #endif

@@ -883,6 +883,16 @@ static void build(const struct loader *load)
     check_collectives(load);
 }
 
+/* adjust_spread — what was measured beside the scenario says how far off it is, in compute and network. */
+static void adjust_spread(struct inputs *in)
+{
+    struct sides sides = sides_of_normal(in->adjust.spread);
+    in->spread_compute = sides;
+    for (int reach = 0; reach < LIB_N_REACHES; reach++) {
+        for (int size = 0; size < LIB_N_SIZES; size++) in->library.spread[reach][size] = sides;
+    }
+}
+
 static void load_all(struct loader *load)
 {
     load_top(load);
@@ -893,8 +903,7 @@ static void load_all(struct loader *load)
     load_hardware(load);
     load_prices(load);
     load_measured(load);
-    if (load->in->adjust.spread > 0)
-        load->in->spread.compute = load->in->spread.network = load->in->adjust.spread;
+    if (load->in->adjust.spread > 0) adjust_spread(load->in);
     load_run(load);
     check_forced(load, "algorithm", load->in->train.algorithm);
     check_forced(load, "protocol", load->in->train.protocol);
