@@ -105,6 +105,7 @@ static inline struct inputs *build_inputs(struct topo *topo, struct job *job, st
                           .n_gpus = topo->n_gpus,
                           .fidelity = FIDELITY_FLUID,
                           .fold = true,
+                          .adjust = adjust_none,
                           .job = job};
     return in;
 }
