@@ -132,8 +132,7 @@ struct calibrate_part *lines_part(struct calibrate_row **rows, int n, enum measu
                                   struct arena *perm, struct diag *diag)
 {
     must(n > 0);
-    qsort(rows, (size_t)n, sizeof(struct calibrate_row *),
-          compare_sizes); /* NOLINT(bugprone-sizeof-expression): pointers are what is sorted */
+    qsort(rows, (size_t)n, sizeof(struct calibrate_row *), compare_sizes);
     solve_group(rows, n, octave, perm);
     struct calibrate_part *part = arena_new(perm, struct calibrate_part, 1);
     part->name = series_name(rows[0]->row, perm);
