@@ -26,7 +26,9 @@ static void start_flows(struct player *player, int slot, int number, double work
                                                              .cap = bundle->cap_Bps,
                                                              .weight = 1.0,
                                                              .tag = slot});
-    player->active[slot] = player_last_iteration(player, m->iteration) ? id : -1;
+    int rank_class = player->plan->groups[m->group].classes[0];
+    bool last = player_last_iteration(player, rank_class, m->iteration);
+    player->active[slot] = last ? id : -1;
     player->flows[slot] = (struct slot_flow){id, number};
 }
 

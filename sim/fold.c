@@ -7,17 +7,23 @@
 #include <math.h>
 #include <string.h>
 
+static double lag_of(const struct inputs *in, int n_ranks)
+{
+    return 1.0 + in->jitter * stats_expected_max(n_ranks);
+}
+
 double fold_slowdown(const struct inputs *in, int rank)
 {
+    double lag = lag_of(in, job_part_of(in->job, rank)->n_ranks);
     for (int s = 0; s < in->n_slow; s++) {
-        if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor * fold_lag(in);
+        if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor * lag;
     }
-    return fold_lag(in);
+    return lag;
 }
 
 double fold_lag(const struct inputs *in)
 {
-    return 1.0 + in->jitter * stats_expected_max(in->job->n_ranks);
+    return lag_of(in, in->job->n_ranks);
 }
 
 /* ---- seeds: triples told apart by numbers in order of first appearance ---- */

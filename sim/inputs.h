@@ -73,10 +73,13 @@ struct inputs {
     double
         hbm_per_comm_B; /* bytes of GPU memory traffic per byte a GPU sends (contention with kernels); 0 = none */
     struct prices prices;
-    struct adjust adjust; /* applied to the library and the job already */
+    struct adjust adjust;        /* applied to the library and the job already */
     struct sides spread_compute; /* of kernels and host; the library knows its own */
     struct own_estimate own;
-    struct job *job; /* built by the strategy */
+    struct job *job; /* built by the strategy; of several jobs: all of them merged */
+    const struct inputs *const
+        *jobs; /* [n_jobs] each as if it were alone; none: there is one job */
+    int n_jobs;
 };
 
 #endif

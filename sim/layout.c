@@ -253,13 +253,6 @@ const struct choice *layout_choice(const struct layout *layout, int use, int gro
 
 /* ---- patterns ---- */
 
-/* A communicator along the axis that chooses programs joins ranks of several programs. */
-static bool joins_programs(const struct job *job, int comm)
-{
-    return job->comms[comm].first_axis <= job->role_axis &&
-           job->role_axis <= job->comms[comm].last_axis;
-}
-
 static bool program_uses(const struct layout *layout, int program, int shape, int pattern)
 {
     for (int o = 0; o < layout->in->job->programs[program].n_ops; o++) {
@@ -287,7 +280,7 @@ static void list_groups(struct layout *layout, int at, struct arena *perm)
         laid->turn[g] = -1;
         if (layout->shape_of[shape->ordered][first + g] != laid->shape) continue;
         int rank = layout->places[shape->ordered][first + g]->ranks[0];
-        if (!joins_programs(job, shape->comm) && !needs[job_role(job, rank)]) continue;
+        if (!job_joins_roles(job, shape->comm) && !needs[job_role(job, rank)]) continue;
         laid->turn[g] = n_groups;
         laid->groups[n_groups++] = first + g;
     }

@@ -166,9 +166,14 @@ struct player *player_open(const struct plan *plan, const struct scale *scale,
 
 /* ---- ops ---- */
 
-bool player_last_iteration(const struct player *player, int iteration)
+static int n_iterations_of(const struct player *player, int rank_class)
 {
-    return iteration == player->job->n_iterations - 1;
+    return job_iterations(player->job, plan_program(player->plan, rank_class));
+}
+
+bool player_last_iteration(const struct player *player, int rank_class, int iteration)
+{
+    return iteration == n_iterations_of(player, rank_class) - 1;
 }
 
 int player_op(const struct player *player, int meeting, int rank_class)
@@ -253,7 +258,8 @@ static void join_meeting(struct player *player, int rank_class, int op, int iter
     bool all_here = meeting->n_joined == player->plan->groups[meeting->group].n_classes;
     if (all_here) {
         meeting->begin_s = player->now_s;
-        if (player_last_iteration(player, iteration)) count_busy(player, coll, meeting->times);
+        if (player_last_iteration(player, rank_class, iteration))
+            count_busy(player, coll, meeting->times);
     }
     if (coll->n_phases > 0) {
         player->expander->join(player, at, rank_class);
@@ -293,7 +299,7 @@ static void try_streams(struct player *player, int rank_class)
 {
     for (int s = player->class_stream[rank_class]; s < player->class_stream[rank_class + 1]; s++) {
         struct stream_state *state = &player->streams[s];
-        if (state->running || state->iteration >= player->job->n_iterations) continue;
+        if (state->running || state->iteration >= n_iterations_of(player, rank_class)) continue;
         if (player->n_stream_ops[s] == 0) continue;
         const struct op *op =
             &plan_program(player->plan, rank_class)->ops[player->stream_ops[s][state->position]];
@@ -451,8 +457,9 @@ static const char *explain_stuck(const struct player *player, struct arena *perm
     int n_streams = player->class_stream[player->plan->n_classes];
     for (int s = 0; s < n_streams && shown < 3; s++) {
         const struct stream_state *state = &player->streams[s];
-        if (player->n_stream_ops[s] == 0 || state->iteration >= player->job->n_iterations) continue;
         int c = player->stream_class[s];
+        if (player->n_stream_ops[s] == 0 || state->iteration >= n_iterations_of(player, c))
+            continue;
         const struct op *op =
             &plan_program(player->plan, c)->ops[player->stream_ops[s][state->position]];
         const char *why =

@@ -88,6 +88,7 @@ void player_free_slot(struct player *player, int slot);
 /* player_op — the op by which a class takes part in a meeting. */
 int player_op(const struct player *player, int meeting, int rank_class);
 
-bool player_last_iteration(const struct player *player, int iteration);
+/* player_last_iteration — is it the last of a class's program? */
+bool player_last_iteration(const struct player *player, int rank_class, int iteration);
 
 #endif

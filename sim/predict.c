@@ -4,6 +4,7 @@
 #include "estimate.h"
 #include "fold.h"
 #include "interval.h"
+#include "jobs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,18 +46,13 @@ static double time_at(const struct plan *plan, struct scale scale, struct arena 
 
 /* ---- where the step goes ---- */
 
-static bool joins_stages(const struct job *job, const struct comm *comm)
-{
-    return job->n_programs > 1 && comm->first_axis <= job->role_axis &&
-           job->role_axis <= comm->last_axis;
-}
-
 /* What an interval of a class's time is, if no kernel runs: the first that applies. */
 static enum share share_of_wait(const struct job *job, const struct op *op, bool moving)
 {
     if (op->kind == OP_COLLECTIVE && moving) return SHARE_EXPOSED;
     /* the pipeline has nothing for this stage yet: the others are no stragglers */
-    if (op->kind == OP_COLLECTIVE && joins_stages(job, &job->comms[op->comm])) return SHARE_BUBBLE;
+    if (op->kind == OP_COLLECTIVE && job->n_programs > 1 && job_joins_roles(job, op->comm))
+        return SHARE_BUBBLE;
     if (op->kind == OP_COLLECTIVE) return SHARE_STRAGGLER;
     if (op->part == PART_COMMUNICATION) return SHARE_EXPOSED; /* waits for a cycle of the library */
     return op->part == PART_INPUT ? SHARE_INPUT : SHARE_LAUNCH;
@@ -343,7 +339,7 @@ static const char *name_limit(const struct result *result, const char *kind, str
     return name_links(result, tier_of(kind), perm); /* all links together: of any tier */
 }
 
-static void warn(struct result *result, const char *warning, struct arena *perm)
+void result_warn(struct result *result, const char *warning, struct arena *perm)
 {
     const char **warnings = arena_new(perm, const char *, result->n_warnings + 1);
     for (int w = 0; w < result->n_warnings; w++) warnings[w] = result->warnings[w];
@@ -358,14 +354,15 @@ static void warn_of_events(struct result *result, struct arena *perm)
     if (in->n_events == 0) return;
     double at_s = in->events[in->n_events - 1].at_s;
     if (in->fidelity == FIDELITY_ESTIMATE) {
-        warn(result, "closed forms know no time: links are as at the start", perm);
+        result_warn(result, "closed forms know no time: links are as at the start", perm);
     } else if (at_s >= result->run->end_s) {
-        warn(result,
-             arena_text(perm,
-                        "a link changes at %.6g s, but the %d steps that are run end at %.6g s "
-                        "(run/iterations)",
-                        at_s, in->job->n_iterations, result->run->end_s),
-             perm);
+        result_warn(
+            result,
+            arena_text(perm,
+                       "a link changes at %.6g s, but the %d steps that are run end at %.6g s "
+                       "(run/iterations)",
+                       at_s, in->job->n_iterations, result->run->end_s),
+            perm);
     }
 }
 
@@ -373,109 +370,115 @@ static void warn_of_events(struct result *result, struct arena *perm)
 static void warn_of_impossible(struct result *result, struct arena *perm)
 {
     if (!(result->mfu > 1)) return;
-    warn(result,
-         arena_text(perm,
-                    "MFU is %.0f %%: no GPU does more than its %s peak (is the throughput of one "
-                    "GPU, the precision or the batch as stated?)",
-                    100 * result->mfu, dtype_names[result->in->train.dtype]),
-         perm);
-}
-
-struct result *predict(const struct inputs *in, struct arena *perm)
-{
-    struct result *result = arena_new(perm, struct result, 1);
-    result->in = in;
-    result->plan = plan_build(in, perm);
-    result->run = run_at(in, result->plan, perm);
-    result->stuck = result->run->stuck;
-    result->n_classes = result->plan->n_classes;
-    result->n_events = result->run->n_events;
-    result->warnings = result->plan->warnings;
-    result->n_warnings = result->plan->n_warnings;
-    if (result->stuck) return result;
-    warn_of_events(result, perm);
-    result->iteration_s = result->run->iteration_s;
-    explain_time(result, *perm);
-    result->throughput = in->job->samples_per_iteration / result->iteration_s;
-    double one_gpu_samples;
-    result->one_gpu_s = one_gpu_time(in, *perm, &one_gpu_samples);
-    double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
-    result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
-    result->memory_B = result->run->peak_memory_B;
-    result->fits = result->memory_B <= in->gpu.memory_B;
-    double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
-    result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
-    warn_of_impossible(result, perm);
-    struct base base = base_of(result, perm);
-    try_gains(result, base, *perm);
-    struct interval interval = interval_step(result->plan, result->run, *perm);
-    result->interval_s[0] = interval.low_s;
-    result->interval_s[1] = interval.high_s;
-    result->limit_kind = result->gains[0].kind;
-    result->gain_if_doubled = result->gains[0].frac;
-    result->limit_name = name_limit(result, result->limit_kind, perm);
-    return result;
-}
-
-/* ---- a collective alone ---- */
-
-static const char *const collective_streams[] = {"communication"};
-
-/* servers_of — a collective's: those of the job, else one per node; 0 where the library has no use
- * for them, as ways to each would be looked at from each node. */
-static int servers_of(const struct inputs *in, enum coll_kind kind)
-{
-    const struct library *library = &in->library;
-    for (int c = 0; c < library->n_choices; c++) {
-        const struct coll_algo *algo = library->choices[c].algo;
-        if (algo->kind != kind || !algo->servers) continue;
-        return in->train.n_servers > 0 ? in->train.n_servers : in->topo->n_nodes;
+    result_warn(
+        result,
+        arena_text(perm,
+                   "MFU is %.0f %%: no GPU does more than its %s peak (is the throughput of one "
+                   "GPU, the precision or the batch as stated?)",
+                   100 * result->mfu, dtype_names[result->in->train.dtype]),
+        perm);
+    const char *result_busiest_link(const struct result *result, struct arena *perm)
+    {
+        return worst_link(result, N_TIERS) < 0 ? NULL : name_links(result, N_TIERS, perm);
     }
-    return 0;
-}
 
-struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
-                                 const char *algorithm, const char *protocol, struct arena *perm)
-{
-    struct inputs *in = arena_new(perm, struct inputs, 1);
-    *in = *base;
-    in->hbm_per_comm_B = 0.0;
-    struct job *job = arena_new(perm, struct job, 1);
-    struct program *program = arena_new(perm, struct program, 1);
-    *program = (struct program){.n_streams = 1, .stream_names = collective_streams};
-    program_add_op(program,
-                   (struct op){.kind = OP_COLLECTIVE,
-                               .part = PART_COMMUNICATION,
-                               .name = coll_kind_names[kind],
-                               .coll = kind,
-                               .size_B = size_B,
-                               .root = kind == COLL_BROADCAST || kind == COLL_REDUCE ? 0 : -1,
-                               .algorithm = algorithm,
-                               .protocol = protocol},
-                   perm);
-    struct comm *comm = arena_new(perm, struct comm, 1);
-    *comm =
-        (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = servers_of(base, kind)};
-    int n = base->n_gpus;
-    *job = (struct job){.name = coll_kind_names[kind],
-                        .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},
-                        .n_ranks = n,
-                        .role_axis = -1,
-                        .programs = program,
-                        .n_programs = 1,
-                        .comms = comm,
-                        .n_comms = 1,
-                        .n_iterations = 1,
-                        .samples_per_iteration = 1,
-                        .sample = "collective"};
-    in->job = job;
-    return in;
-}
+    struct result *predict(const struct inputs *in, struct arena *perm)
+    {
+        if (in->n_jobs > 0) return predict_jobs(in, perm);
+        struct result *result = arena_new(perm, struct result, 1);
+        result->in = in;
+        result->plan = plan_build(in, perm);
+        result->run = run_at(in, result->plan, perm);
+        result->stuck = result->run->stuck;
+        result->n_classes = result->plan->n_classes;
+        result->n_events = result->run->n_events;
+        result->warnings = result->plan->warnings;
+        result->n_warnings = result->plan->n_warnings;
+        if (result->stuck) return result;
+        warn_of_events(result, perm);
+        result->iteration_s = result->run->iteration_s;
+        explain_time(result, *perm);
+        result->throughput = in->job->samples_per_iteration / result->iteration_s;
+        double one_gpu_samples;
+        result->one_gpu_s = one_gpu_time(in, *perm, &one_gpu_samples);
+        double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
+        result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
+        result->memory_B = result->run->peak_memory_B;
+        result->fits = result->memory_B <= in->gpu.memory_B;
+        double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
+        result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
+        warn_of_impossible(result, perm);
+        struct base base = base_of(result, perm);
+        try_gains(result, base, *perm);
+        struct interval interval = interval_step(result->plan, result->run, *perm);
+        result->interval_s[0] = interval.low_s;
+        result->interval_s[1] = interval.high_s;
+        result->limit_kind = result->gains[0].kind;
+        result->gain_if_doubled = result->gains[0].frac;
+        result->limit_name = name_limit(result, result->limit_kind, perm);
+        return result;
+    }
 
-struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
-{
-    const struct plan *plan = plan_build(in, perm);
-    double time_s = run_at(in, plan, perm)->end_s;
-    struct interval interval = interval_collective(plan, time_s);
-    return (struct collective_time){time_s, {interval.low_s, interval.high_s}, plan};
-}
+    /* ---- a collective alone ---- */
+
+    static const char *const collective_streams[] = {"communication"};
+
+    /* servers_of — a collective's: those of the job, else one per node; 0 where the library has no use
+ * for them, as ways to each would be looked at from each node. */
+    static int servers_of(const struct inputs *in, enum coll_kind kind)
+    {
+        const struct library *library = &in->library;
+        for (int c = 0; c < library->n_choices; c++) {
+            const struct coll_algo *algo = library->choices[c].algo;
+            if (algo->kind != kind || !algo->servers) continue;
+            return in->train.n_servers > 0 ? in->train.n_servers : in->topo->n_nodes;
+        }
+        return 0;
+    }
+
+    struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
+                                     const char *algorithm, const char *protocol,
+                                     struct arena *perm)
+    {
+        struct inputs *in = arena_new(perm, struct inputs, 1);
+        *in = *base;
+        in->hbm_per_comm_B = 0.0;
+        struct job *job = arena_new(perm, struct job, 1);
+        struct program *program = arena_new(perm, struct program, 1);
+        *program = (struct program){.n_streams = 1, .stream_names = collective_streams};
+        program_add_op(program,
+                       (struct op){.kind = OP_COLLECTIVE,
+                                   .part = PART_COMMUNICATION,
+                                   .name = coll_kind_names[kind],
+                                   .coll = kind,
+                                   .size_B = size_B,
+                                   .root = kind == COLL_BROADCAST || kind == COLL_REDUCE ? 0 : -1,
+                                   .algorithm = algorithm,
+                                   .protocol = protocol},
+                       perm);
+        struct comm *comm = arena_new(perm, struct comm, 1);
+        *comm = (struct comm){
+            .name = "world", .from = -1, .to = -1, .n_servers = servers_of(base, kind)};
+        int n = base->n_gpus;
+        *job = (struct job){.name = coll_kind_names[kind],
+                            .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},
+                            .n_ranks = n,
+                            .role_axis = -1,
+                            .programs = program,
+                            .n_programs = 1,
+                            .comms = comm,
+                            .n_comms = 1,
+                            .n_iterations = 1,
+                            .samples_per_iteration = 1,
+                            .sample = "collective"};
+        in->job = job;
+        return in;
+    }
+
+    struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
+    {
+        const struct plan *plan = plan_build(in, perm);
+        double time_s = run_at(in, plan, perm)->end_s;
+        struct interval interval = interval_collective(plan, time_s);
+        return (struct collective_time){time_s, {interval.low_s, interval.high_s}, plan};
+    }

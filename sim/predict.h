@@ -26,6 +26,12 @@ struct gain {
 };
 enum { N_GAINS_MAX = 4 + N_TIERS };
 
+/* one of several jobs on one network */
+struct job_result {
+    const struct result *alone; /* as if the others were not there */
+    double alone_s, together_s; /* of a step */
+};
+
 struct result {
     const struct inputs *in;
     double iteration_s, interval_s[2]; /* 90 % */
@@ -53,10 +59,22 @@ struct result {
     const char *stuck; /* NULL, or why the job can never finish; nothing above but in is set then */
     struct plan *plan;
     struct run *run;
+    struct job_result *jobs; /* [n_jobs] 0: there is one job */
+    int n_jobs;
 };
 
 /* predict — plan, run in in->fidelity, and what-ifs (always in fluid, on the same plan). */
 struct result *predict(const struct inputs *in, struct arena *perm);
+
+/* result_warn — add a warning. */
+void result_warn(struct result *result, const char *warning, struct arena *perm);
+
+/* job_result_together — a job's own result beside the others: what they cost it is exposed
+ * communication. */
+struct result *job_result_together(const struct job_result *job, struct arena *perm);
+
+/* result_busiest_link — the link that held back flows for longest, by name. */
+const char *result_busiest_link(const struct result *result, struct arena *perm);
 
 /* inputs_collective — the same cluster running one collective over all ranks, once.
  *   algorithm, protocol  NULL = the library chooses */

@@ -122,18 +122,30 @@ static const struct field adjust_fields[] = {
     TEXT("source", struct adjust, source, "", "what it was fitted to, and how well"),
 };
 
+/* in struct top_keys */
+static const struct field job_fields[] = {
+    TEXT("name", struct top_keys, name, "", "name in reports; its number when not given"),
+    INT("n_gpus", struct top_keys, n_gpus, 1, MAX_GPUS, NULL, "GPUs of the job, of those of the scenario"),
+    REAL("batch_per_gpu", DIM_NUMBER, struct top_keys, batch, 1e-3, 1e9, NULL, "samples per GPU and micro-batch; parallel: per replica of the model"),
+    CHOICE("precision", struct top_keys, precision, precision_names, "fp32", "of arithmetic"),
+    CHOICE("optimizer", struct top_keys, optimizer, optimizer_names, "momentum", "its state and memory traffic per parameter"),
+    INT("grad_accumulation", struct top_keys, grad_accumulation, 1, 1000000, "1", "micro-batches per step"),
+    REAL("input_time", DIM_TIME, struct top_keys, input_s, 0, 1e4, "0s", "host time per step to feed the batch"),
+};
+
 const struct part key_parts[N_KEYS_PARTS] = {
-    [KEYS_MODEL] = {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false},
-    [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false},
-    [KEYS_MEASURED] = {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false},
-    [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false},
-    [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be, or fail.", degraded_fields, N_OF(degraded_fields), true},
-    [KEYS_SLOW] = {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true},
-    [KEYS_ADJUST] = {"adjust", NULL, "What measurements of this very cluster made of the model's constants; `dpsim fit --against` writes it.", adjust_fields, N_OF(adjust_fields), false},
+    [KEYS_MODEL] = {"model", "name", "What is trained.", model_fields, N_OF(model_fields), false, false},
+    [KEYS_STRATEGY] = {"strategy", "kind", "How gradients are exchanged.", strategy_fields, N_OF(strategy_fields), false, false},
+    [KEYS_MEASURED] = {"measured", NULL, "A published measurement of one GPU, to predict scaling alone.", measured_fields, N_OF(measured_fields), false, false},
+    [KEYS_RUN] = {"run", NULL, "How to simulate.", run_fields, N_OF(run_fields), false, false},
+    [KEYS_DEGRADED] = {"degraded", NULL, "Links that are slower than they should be, or fail.", degraded_fields, N_OF(degraded_fields), true, false},
+    [KEYS_SLOW] = {"slow_gpus", NULL, "GPUs that are slower than the others.", slow_fields, N_OF(slow_fields), true, false},
+    [KEYS_JOBS] = {"jobs", NULL, "Several jobs that share the network, instead of the one of the scenario: each with its `model`, `strategy`, `framework` and `placement` (by default the next free GPUs) beside these keys. What each takes alone and beside the others is reported.", job_fields, N_OF(job_fields), true, true},
+    [KEYS_ADJUST] = {"adjust", NULL, "What measurements of this very cluster made of the model's constants; `dpsim fit --against` writes it.", adjust_fields, N_OF(adjust_fields), false, false},
 };
 /* clang-format on */
 
-const char *const top_other_keys[] = {"model",    "gpu",       "node",     "nic",      "fabric",
-                                      "library",  "framework", "strategy", "measured", "run",
-                                      "degraded", "slow_gpus", "prices",   "adjust",   "placement",
-                                      "tuner",    "$comment",  NULL};
+const char *const top_other_keys[] = {"model",     "gpu",       "node",     "nic",      "fabric",
+                                      "library",   "framework", "strategy", "measured", "run",
+                                      "degraded",  "slow_gpus", "jobs",     "prices",   "adjust",
+                                      "placement", "tuner",     "$comment", NULL};

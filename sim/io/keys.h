@@ -51,6 +51,7 @@ struct part {
     const struct field *fields;
     int n_fields;
     bool list; /* a list of such objects */
+    bool open; /* that hold other objects of a scenario, too */
 };
 enum {
     KEYS_MODEL,
@@ -59,6 +60,7 @@ enum {
     KEYS_RUN,
     KEYS_DEGRADED,
     KEYS_SLOW,
+    KEYS_JOBS,
     KEYS_ADJUST,
     N_KEYS_PARTS
 };

@@ -1,11 +1,12 @@
 #include "io/scenario.h"
 
 #include "base/must.h"
-#include "base/rng.h"
 #include "io/keys.h"
 #include "io/layers.h"
 #include "io/links.h"
 #include "io/profile.h"
+#include "io/seats.h"
+#include "workload/merge.h"
 #include "workload/parallel.h"
 
 #include <string.h>
@@ -650,23 +651,40 @@ static void load_run(struct loader *load)
                     fidelity_choices, N_FIDELITIES, load->perm);
 }
 
+static struct train_spec train_of(const struct top_keys *top)
+{
+    return (struct train_spec){
+        .n_ranks = top->n_gpus,
+        .batch_per_gpu = top->batch,
+        .grad_accumulation = top->grad_accumulation,
+        .dtype =
+            top->precision ? (enum dtype)index_of(top->precision, precision_names) : DTYPE_FP32,
+        .optimizer = top->optimizer,
+        .input_s = top->input_s,
+    };
+}
+
+/* With several jobs each has its own batch. */
+static const struct field *fields_of_top(const struct loader *load)
+{
+    if (!json_get(load->root, "jobs")) return top_fields;
+    struct field *fields = arena_new(load->perm, struct field, n_top_fields);
+    for (int i = 0; i < n_top_fields; i++) {
+        fields[i] = top_fields[i];
+        if (!strcmp(fields[i].key, "batch_per_gpu")) fields[i].fallback = "1";
+    }
+    return fields;
+}
+
 static void load_top(struct loader *load)
 {
-    field_load(top_fields, n_top_fields, top_other_keys, load->json, load->root, &load->top,
-               "scenario", load->log, load->perm, load->diag);
+    field_load(fields_of_top(load), n_top_fields, top_other_keys, load->json, load->root,
+               &load->top, "scenario", load->log, load->perm, load->diag);
     struct inputs *in = load->in;
     const char *named = load->top.name;
     in->scenario = named && named[0] ? named : arena_text(load->perm, "%s", json_file(load->json));
     in->n_gpus = load->top.n_gpus;
-    in->train = (struct train_spec){
-        .n_ranks = load->top.n_gpus,
-        .batch_per_gpu = load->top.batch,
-        .grad_accumulation = load->top.grad_accumulation,
-        .dtype = load->top.precision ? (enum dtype)index_of(load->top.precision, precision_names)
-                                     : DTYPE_FP32,
-        .optimizer = load->top.optimizer,
-        .input_s = load->top.input_s,
-    };
+    in->train = train_of(&load->top);
 }
 
 /* --- after the network is built ------------------------------------------------------------------ */
@@ -706,74 +724,19 @@ static void load_slow_gpus(const struct loader *load)
     load->in->n_slow = n;
 }
 
-/* shuffle — Fisher-Yates. */
-static void shuffle(int *a, int n, struct rng *rng)
+static void load_placement(const struct loader *load, int job, bool *taken)
 {
-    for (int i = n - 1; i > 0; i--) {
-        int j = rng_integer(rng, i + 1);
-        int kept = a[i];
-        a[i] = a[j];
-        a[j] = kept;
-    }
-}
-
-static void place_by_name(const struct loader *load, const struct json_node *node, const char *name,
-                          int *gpu_of)
-{
-    int n = load->in->n_gpus;
-    int per_node = load->in->node.gpus_per_node;
-    int n_nodes = load->in->train.n_nodes;
-    bool spread = !strcmp(name, "spread");
-    for (int r = 0; r < n; r++) gpu_of[r] = spread ? r % n_nodes * per_node + r / n_nodes : r;
-    if (!strcmp(name, "random")) shuffle(gpu_of, n, rng_open(load->seed, "placement", load->perm));
-    for (int i = 0; i < N_PLACEMENTS; i++) {
-        if (!strcmp(name, placement_names[i])) return;
-    }
-    profile_unknown(load->diag, place(load, node), "placement", name, placement_names, N_PLACEMENTS,
-                    load->perm);
-}
-
-/* place_by_list — element r is the GPU of rank r; each GPU once. */
-static void place_by_list(const struct loader *load, const struct json_node *list, int *gpu_of)
-{
-    int n = load->in->n_gpus;
-    if (json_size(list) != n) {
-        diag_error(load->diag, place(load, list), "%d GPU numbers for %d ranks", json_size(list),
-                   n);
-        return;
-    }
-    int *rank_of = arena_new(load->perm, int, n);
-    for (int r = 0; r < n; r++) {
-        const struct json_node *at = json_at(list, r);
-        double x = json_kind(at) == JSON_NUMBER ? json_number(at) : -1;
-        if (!(x >= 0 && x < n) || x > (double)(int)x) {
-            diag_error(load->diag, place(load, at), "not a GPU number (0 to %d)", n - 1);
-            return;
-        }
-        gpu_of[r] = (int)x;
-        if (rank_of[gpu_of[r]]++ == 0) continue;
-        diag_error(load->diag, place(load, at), "GPU %d is given to two ranks", gpu_of[r]);
-        return;
-    }
-}
-
-static void load_placement(const struct loader *load)
-{
-    int *gpu_of = arena_new(load->perm, int, load->in->n_gpus);
-    load->in->gpu_of = gpu_of;
-    const struct json_node *node = json_get(load->root, "placement");
-    if (!node || json_kind(node) == JSON_TEXT) {
-        place_by_name(load, node, node ? json_text(node) : "packed", gpu_of);
-        return;
-    }
-    bool object = json_kind(node) == JSON_OBJECT;
-    const struct json_node *ranks = object ? json_get(node, "ranks") : NULL;
-    if (!ranks || json_kind(ranks) != JSON_LIST || json_size(node) != 1) {
-        diag_error(load->diag, place(load, node),
-                   "not a placement (packed, spread, random or {\"ranks\": [..]})");
-        return;
-    }
-    place_by_list(load, ranks, gpu_of);
+    const struct seating seating = {.json = load->json,
+                                    .node = json_get(load->root, "placement"),
+                                    .owner = load->root,
+                                    .topo = load->in->topo,
+                                    .n_ranks = load->in->train.n_ranks,
+                                    .seed = load->seed,
+                                    .job = job,
+                                    .taken = taken,
+                                    .perm = load->perm,
+                                    .diag = load->diag};
+    load->in->gpu_of = seats_load(&seating);
 }
 
 /* check_collective — the library must have a row for each collective of the job. Costs do not
@@ -864,6 +827,116 @@ static void fit_measured(const struct loader *load)
                         (load->measured_accumulation * micro_s + optimizer_s);
 }
 
+static void build_job(const struct loader *load)
+{
+    struct inputs *in = load->in;
+    if (!diag_ok(load->diag) || !check_split(load)) return;
+    fit_measured(load);
+    in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
+    adjust_job(&in->adjust, in->job);
+    check_collectives(load);
+}
+
+/* --- several jobs ------------------------------------------------------------------------------- */
+
+static bool has_jobs(const struct loader *load)
+{
+    return json_get(load->root, "jobs") != NULL;
+}
+
+/* What belongs to a job stands in it. */
+static void refuse_outside_jobs(const struct loader *load)
+{
+    static const char *const keys[] = {
+        "model",     "strategy",  "batch_per_gpu", "precision",  "measured",
+        "framework", "placement", "optimizer",     "input_time", "grad_accumulation"};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const struct json_node *node = json_get(load->root, keys[k]);
+        if (!node) continue;
+        diag_error(load->diag, place(load, node), "%s belongs to each of \"jobs\"", keys[k]);
+    }
+}
+
+static int count_nodes(const struct inputs *in, struct arena scratch)
+{
+    bool *seen = arena_new(&scratch, bool, in->topo->n_nodes);
+    int n = 0;
+    for (int r = 0; r < in->train.n_ranks; r++) {
+        int node = topo_node_of(in->topo, in->gpu_of[r]);
+        n += !seen[node];
+        seen[node] = true;
+    }
+    return n;
+}
+
+/* One job, as it would be if it were alone on the network of the whole. */
+static const struct inputs *load_job(const struct loader *whole, const struct json_node *node,
+                                     int number, bool *taken)
+{
+    static const char *const other_keys[] = {"model", "strategy", "framework", "placement", NULL};
+    const struct part *part = &key_parts[KEYS_JOBS];
+    struct loader load = *whole;
+    struct inputs *in = arena_new(whole->perm, struct inputs, 1);
+    load.root = node;
+    load.in = in;
+    *in = *whole->in;
+    field_load(part->fields, part->n_fields, other_keys, load.json, node, &load.top, part->key,
+               load.log, load.perm, load.diag);
+    if (!diag_ok(load.diag)) return in;
+    const char *named = load.top.name;
+    in->scenario = named[0] ? named : arena_text(load.perm, "job %d", number + 1);
+    in->train = train_of(&load.top);
+    in->train.n_iterations = whole->in->train.n_iterations;
+    in->n_gpus = load.top.n_gpus;
+    load_model(&load);
+    load_strategy(&load);
+    read_framework(&load);
+    check_precision(&load, &in->gpu);
+    check_forced(&load, "algorithm", in->train.algorithm);
+    check_forced(&load, "protocol", in->train.protocol);
+    load_placement(&load, number, taken);
+    if (!diag_ok(load.diag)) return in;
+    in->train.n_nodes = count_nodes(in, *load.perm);
+    build_job(&load);
+    return in;
+}
+
+/* All jobs as one: ranks follow each other. */
+static void merge_jobs(struct inputs *in, const struct inputs *const *jobs, int n,
+                       struct arena *perm)
+{
+    const struct job **parts = arena_new(perm, const struct job *, n);
+    int *n_steps = arena_new(perm, int, n), n_ranks = 0;
+    for (int i = 0; i < n; i++) {
+        parts[i] = jobs[i]->job;
+        n_steps[i] = jobs[i]->job->n_iterations;
+        n_ranks += jobs[i]->train.n_ranks;
+    }
+    in->job = job_merge(parts, n, n_steps, perm);
+    int *gpu_of = arena_new(perm, int, n_ranks), at = 0;
+    for (int i = 0; i < n; i++) {
+        for (int r = 0; r < jobs[i]->train.n_ranks; r++) gpu_of[at++] = jobs[i]->gpu_of[r];
+    }
+    in->gpu_of = gpu_of;
+    in->jobs = jobs;
+    in->n_jobs = n;
+}
+
+static void build_jobs(const struct loader *load)
+{
+    const struct json_node *list;
+    if (!list_of(load, "jobs", &list)) return;
+    int n = json_size(list);
+    if (n == 0) {
+        diag_error(load->diag, place(load, list), "no job (an object each)");
+        return;
+    }
+    const struct inputs **jobs = arena_new(load->perm, const struct inputs *, n);
+    bool *taken = arena_new(load->perm, bool, load->in->topo->n_gpus);
+    for (int i = 0; i < n; i++) jobs[i] = load_job(load, json_at(list, i), i, taken);
+    if (diag_ok(load->diag)) merge_jobs(load->in, jobs, n, load->perm);
+}
+
 static void build(const struct loader *load)
 {
     struct inputs *in = load->in;
@@ -874,13 +947,12 @@ static void build(const struct loader *load)
     if (!diag_ok(load->diag)) return;
     load_degraded(load);
     load_slow_gpus(load);
-    load_placement(load);
-    if (!diag_ok(load->diag)) return;
-    if (!check_split(load)) return;
-    fit_measured(load);
-    in->job = strategy_find(in->train.strategy)->build(&in->train, in->model, &in->gpu, load->perm);
-    adjust_job(&in->adjust, in->job);
-    check_collectives(load);
+    if (has_jobs(load)) {
+        build_jobs(load);
+        return;
+    }
+    load_placement(load, 0, arena_new(load->perm, bool, in->topo->n_gpus));
+    build_job(load);
 }
 
 /* adjust_spread — what was measured beside the scenario says how far off it is, in compute and network. */
@@ -896,8 +968,13 @@ static void adjust_spread(struct inputs *in)
 static void load_all(struct loader *load)
 {
     load_top(load);
-    load_model(load);
-    load_strategy(load);
+    if (has_jobs(load)) {
+        refuse_outside_jobs(load);
+        load->in->train.strategy = "ddp";
+    } else {
+        load_model(load);
+        load_strategy(load);
+    }
     load->in->adjust = adjust_none;
     load_part(load, &key_parts[KEYS_ADJUST], &load->in->adjust);
     load_hardware(load);

@@ -34,9 +34,9 @@ static void write_required(FILE *out, const struct field *fields, int n_fields)
     if (any) fputs("]", out);
 }
 
-static void object_body(FILE *out, const struct field *fields, int n_fields)
+static void object_body(FILE *out, const struct field *fields, int n_fields, bool open)
 {
-    fputs("\"type\": \"object\", \"additionalProperties\": false", out);
+    fprintf(out, "\"type\": \"object\", \"additionalProperties\": %s", open ? "true" : "false");
     write_required(out, fields, n_fields);
     fputs(",\n\"properties\": {\n", out);
     field_schema(out, fields, n_fields);
@@ -50,14 +50,14 @@ static void write_part(FILE *out, const struct part *part)
     fputs(", ", out);
     if (part->list) {
         fputs("\"type\": \"array\", \"items\": {", out);
-        object_body(out, part->fields, part->n_fields);
+        object_body(out, part->fields, part->n_fields, part->open);
         fputs("}", out);
     } else if (part->text_means) {
         fputs("\"anyOf\": [{\"type\": \"string\"}, {", out);
-        object_body(out, part->fields, part->n_fields);
+        object_body(out, part->fields, part->n_fields, part->open);
         fputs("}]", out);
     } else {
-        object_body(out, part->fields, part->n_fields);
+        object_body(out, part->fields, part->n_fields, part->open);
     }
     fputs("}", out);
 }
@@ -123,8 +123,9 @@ static void write_placement(FILE *out)
         if (i > 0) fputs(", ", out);
         json_write_text(out, placement_names[i]);
     }
-    fputs("]}, {\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"ranks\"], "
-          "\"properties\": {\"ranks\": {\"type\": \"array\", \"items\": {\"type\": \"integer\", "
+    fputs("]}, {\"type\": \"object\", \"additionalProperties\": false, "
+          "\"properties\": {\"file\": {\"type\": \"string\"}, \"ranks\": {\"type\": \"array\", "
+          "\"items\": {\"type\": \"integer\", "
           "\"minimum\": 0}, \"uniqueItems\": true}}}]}",
           out);
 }
@@ -133,14 +134,15 @@ void scenario_schema(FILE *out)
 {
     fputs("{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
           "\"title\": \"dpsim scenario\", \"type\": \"object\", \"additionalProperties\": false,\n"
-          "\"required\": [\"model\", \"gpu\"",
+          "\"anyOf\": [{\"required\": [\"jobs\", \"gpu\", \"n_gpus\"]}, "
+          "{\"required\": [\"model\", \"gpu\"",
           out);
     for (int i = 0; i < n_top_fields; i++) {
         if (top_fields[i].fallback) continue;
         fputs(", ", out);
         json_write_text(out, top_fields[i].key);
     }
-    fputs("],\n\"properties\": {\n\"$comment\": true,\n", out);
+    fputs("]}],\n\"properties\": {\n\"$comment\": true,\n", out);
     field_schema(out, top_fields, n_top_fields);
     for (int i = 0; i < N_KEYS_PARTS; i++) {
         fputs(",\n", out);
@@ -172,14 +174,18 @@ void scenario_reference(FILE *out)
         "# Scenario files\n\n"
         "A scenario is a JSON object. Physical values are text with a unit (`\"400Gbps\"` is bits, "
         "`\"50GB/s\"` bytes, `\"25MiB\"`, `\"1.2us\"`); counts and fractions are bare numbers. "
-        "Besides the keys of the first table it has the objects below; `model` and `gpu` are "
+        "Besides the keys of the first table it has the objects below; `gpu` and `model`, or "
+        "`jobs`, are "
         "required.\n\n"
         "A profile (`gpu`, `node`, `nic`, `library`, `fabric`) is the name of a shipped file, a "
         "path to a "
         "`.json` file relative to the file that says so, or an object. An object with a `base` "
         "changes only the keys that it gives.\n\n"
-        "`placement` is `\"packed\"` (default), `\"spread\"`, `\"random\"` or "
-        "`{\"ranks\": [...]}`: the GPU of each rank.\n\n## Keys of the file\n\n",
+        "`placement` is `\"packed\"` (default), `\"spread\"`, `\"random\"`, "
+        "`{\"ranks\": [...]}`, the GPU of each rank, or `{\"file\": \"ranks.txt\"}`, a rank file: "
+        "a "
+        "line per rank, `RANK GPU` or `RANK NODE:SLOT`, `#` begins a comment.\n\n## Keys of the "
+        "file\n\n",
         out);
     table(out, top_fields, n_top_fields);
     for (int i = 0; i < N_KEYS_PARTS; i++) {

@@ -174,12 +174,49 @@ static void print_method(FILE *out, const struct result *result)
     }
 }
 
+/* Each job alone and beside the others. */
+static void print_jobs(FILE *out, const struct result *result)
+{
+    int width = (int)strlen("job");
+    for (int i = 0; i < result->n_jobs; i++) {
+        int length = (int)strlen(result->jobs[i].alone->in->scenario);
+        if (length > width) width = length;
+    }
+    fprintf(out, "%-*s  %6s  %9s  %9s  %8s\n", width, "job", "GPUs", "together", "alone", "slower");
+    for (int i = 0; i < result->n_jobs; i++) {
+        const struct job_result *job = &result->jobs[i];
+        char text[2][32];
+        fprintf(out, "%-*s  %6d  %9s  %9s  %7.3fx\n", width, job->alone->in->scenario,
+                job->alone->in->n_gpus,
+                print_unit(job->together_s, DIM_TIME, text[0], sizeof text[0]),
+                print_unit(job->alone_s, DIM_TIME, text[1], sizeof text[1]),
+                job->together_s / job->alone_s);
+    }
+    fputc('\n', out);
+}
+
+static void report_jobs(FILE *out, const struct result *result)
+{
+    print_jobs(out, result);
+    for (int i = 0; i < result->n_jobs; i++) print_training(out, result->jobs[i].alone->in);
+    if (result->limit_name) {
+        label(out, "busiest link");
+        fprintf(out, "%s\n", result->limit_name);
+    }
+    print_method(out, result);
+}
+
 void report_page(FILE *out, const struct result *result, const char *question)
 {
     fprintf(out, "%s\n", result->in->scenario);
     if (question && question[0]) fprintf(out, "%s\n", question);
     fputc('\n', out);
     print_cluster(out, result->in);
+    if (result->n_jobs > 0) {
+        fputc('\n', out);
+        report_jobs(out, result);
+        return;
+    }
     print_training(out, result->in);
     fputc('\n', out);
     print_speed(out, result);

@@ -121,8 +121,47 @@ static void json_groups(struct writer *writer, const struct result *result)
     writer_end(writer);
 }
 
+/* In a list: each job beside the others, with what it takes alone. */
+static void json_jobs(struct writer *writer, const struct result *result)
+{
+    writer_list(writer, "jobs");
+    for (int i = 0; i < result->n_jobs; i++) {
+        const struct job_result *job = &result->jobs[i];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "name", job->alone->in->scenario);
+        writer_integer(writer, "n_gpus", job->alone->in->n_gpus);
+        writer_number(writer, "iteration_s", job->together_s);
+        writer_number(writer, "alone_s", job->alone_s);
+        writer_number(writer, "slowdown", job->together_s / job->alone_s);
+        writer_number(writer, "throughput",
+                      job->alone->throughput * job->alone_s / job->together_s);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
+static void json_of_jobs(struct writer *writer, const char *key, const struct result *result)
+{
+    writer_object(writer, key);
+    writer_text(writer, "scenario", result->in->scenario);
+    writer_text(writer, "fidelity", fidelity_names[result->in->fidelity]);
+    writer_integer(writer, "n_gpus", result->in->n_gpus);
+    json_jobs(writer, result);
+    writer_text(writer, "busiest_link", result->limit_name);
+    writer_integer(writer, "n_classes", result->n_classes);
+    writer_integer(writer, "n_events", result->n_events);
+    writer_list(writer, "warnings");
+    for (int i = 0; i < result->n_warnings; i++) writer_text(writer, NULL, result->warnings[i]);
+    writer_end(writer);
+    writer_end(writer);
+}
+
 void result_json(struct writer *writer, const char *key, const struct result *result)
 {
+    if (result->n_jobs > 0) {
+        json_of_jobs(writer, key, result);
+        return;
+    }
     struct flat flat;
     flatten(result, &flat);
     writer_object(writer, key);
@@ -164,13 +203,27 @@ void result_csv_header(FILE *out)
     fputc('\n', out);
 }
 
-void result_csv_row(FILE *out, const struct result *result)
+static void csv_row(FILE *out, const struct result *result, const char *scenario)
 {
     struct flat flat;
     flatten(result, &flat);
+    flat.scenario = scenario;
     for (int i = 0; i < N_COLUMNS; i++) {
         if (i > 0) fputc(',', out);
         csv_column(out, &columns[i], (const char *)&flat + columns[i].offset);
     }
     fputc('\n', out);
+}
+
+void result_csv_row(FILE *out, const struct result *result, struct arena scratch)
+{
+    if (result->n_jobs == 0) {
+        csv_row(out, result, result->in->scenario);
+        return;
+    }
+    for (int i = 0; i < result->n_jobs; i++) {
+        const struct job_result *job = &result->jobs[i];
+        csv_row(out, job_result_together(job, &scratch),
+                arena_text(&scratch, "%s: %s", result->in->scenario, job->alone->in->scenario));
+    }
 }

@@ -177,12 +177,12 @@ static void page_open(struct page *page, const struct options *options, int n, s
 }
 
 static void page_add(struct page *page, const struct options *options, const struct loaded *loaded,
-                     const struct result *result)
+                     const struct result *result, struct arena scratch)
 {
     if (options->json) {
         result_json(&page->writer, NULL, result);
     } else if (options->csv) {
-        result_csv_row(page->out, result);
+        result_csv_row(page->out, result, scratch);
     } else {
         if (page->n > 0) fputs("\n--------\n\n", page->out);
         report_page(page->out, result, loaded->question);
@@ -226,7 +226,7 @@ static bool run_one(const struct request *request, const struct options *options
         return false;
     }
     if (options->trace) write_trace(options->trace, result, diag->perm);
-    page_add(page, options, &loaded, result);
+    page_add(page, options, &loaded, result, scratch);
     page->results[page->n++] = keep(result, diag->perm);
     return true;
 }

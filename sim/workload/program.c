@@ -54,24 +54,74 @@ static bool is_pair(const struct comm *comm)
     return comm->from >= 0;
 }
 
-int job_role(const struct job *job, int rank)
+/* The part of a merged job that holds a rank, or a communicator: the last that begins there or before. */
+static const struct job_part *part_with_rank(const struct job *job, int rank)
+{
+    const struct job_part *part = &job->parts[job->n_parts - 1];
+    while (part->first_rank > rank) part--;
+    return part;
+}
+
+static const struct job_part *part_with_comm(const struct job *job, int comm)
+{
+    const struct job_part *part = &job->parts[job->n_parts - 1];
+    while (part->first_comm > comm) part--;
+    return part;
+}
+
+const struct job *job_part_of(const struct job *job, int rank)
+{
+    return job->n_parts == 0 ? job : part_with_rank(job, rank)->job;
+}
+
+bool job_joins_roles(const struct job *job, int comm)
+{
+    if (job->n_parts > 0) {
+        const struct job_part *part = part_with_comm(job, comm);
+        return job_joins_roles(part->job, comm - part->first_comm);
+    }
+    return job->comms[comm].first_axis <= job->role_axis &&
+           job->role_axis <= job->comms[comm].last_axis;
+}
+
+int job_iterations(const struct job *job, const struct program *program)
+{
+    return program->n_iterations > 0 ? program->n_iterations : job->n_iterations;
+}
+
+static int lone_role(const struct job *job, int rank)
 {
     if (job->role_axis < 0) return 0;
     struct lines lines = lines_of(&job->mesh, job->role_axis, job->role_axis);
     return rank / lines.below % lines.length;
 }
 
+int job_role(const struct job *job, int rank)
+{
+    if (job->n_parts == 0) return lone_role(job, rank);
+    const struct job_part *part = part_with_rank(job, rank);
+    return part->first_program + lone_role(part->job, rank - part->first_rank);
+}
+
 int job_n_groups(const struct job *job, int comm)
 {
+    if (job->n_parts > 0) {
+        const struct job_part *part = part_with_comm(job, comm);
+        return job_n_groups(part->job, comm - part->first_comm);
+    }
     return job->n_ranks / comm_lines(job, comm).length;
 }
 
 int job_group_size(const struct job *job, int comm)
 {
+    if (job->n_parts > 0) {
+        const struct job_part *part = part_with_comm(job, comm);
+        return job_group_size(part->job, comm - part->first_comm);
+    }
     return is_pair(&job->comms[comm]) ? 2 : comm_lines(job, comm).length;
 }
 
-int job_group(const struct job *job, int comm, int rank)
+static int lone_group(const struct job *job, int comm, int rank)
 {
     const struct comm *c = &job->comms[comm];
     struct lines lines = comm_lines(job, comm);
@@ -82,7 +132,16 @@ int job_group(const struct job *job, int comm, int rank)
     return low + lines.below * high;
 }
 
-int job_member(const struct job *job, int comm, int group, int i)
+int job_group(const struct job *job, int comm, int rank)
+{
+    if (job->n_parts == 0) return lone_group(job, comm, rank);
+    const struct job_part *part = part_with_comm(job, comm);
+    int local = rank - part->first_rank;
+    if (local < 0 || local >= part->job->n_ranks) return -1;
+    return lone_group(part->job, comm - part->first_comm, local);
+}
+
+static int lone_member(const struct job *job, int comm, int group, int i)
 {
     const struct comm *c = &job->comms[comm];
     struct lines lines = comm_lines(job, comm);
@@ -91,6 +150,13 @@ int job_member(const struct job *job, int comm, int group, int i)
     int low = group % lines.below;
     int high = group / lines.below;
     return low + lines.below * (along + lines.length * high);
+}
+
+int job_member(const struct job *job, int comm, int group, int i)
+{
+    if (job->n_parts == 0) return lone_member(job, comm, group, i);
+    const struct job_part *part = part_with_comm(job, comm);
+    return part->first_rank + lone_member(part->job, comm - part->first_comm, group, i);
 }
 
 static void check_mesh(const struct job *job)

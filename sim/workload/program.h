@@ -59,7 +59,8 @@ struct program {
     int n_deps, cap_deps;
     int n_streams;
     const char *const *stream_names; /* [n_streams], "host", "compute", "gradients", ... */
-    double static_B; /* memory held all the time: weights, gradients, optimizer state */
+    int n_iterations; /* where it is not the job's: of a part of a merged job; else 0 */
+    double static_B;  /* memory held all the time: weights, gradients, optimizer state */
 };
 
 /* Groups of a communicator are the lines of a mesh along one axis: with axes of sizes n_0, n_1, ..
@@ -94,6 +95,13 @@ struct job {
     double samples_per_iteration; /* global batch */
     const char *sample;           /* unit of throughput */
     double flop_per_iteration;    /* model FLOPs of all ranks, forward and backward */
+    struct job_part *parts;       /* of a job made of several (merge.h); its mesh is not used */
+    int n_parts;
+};
+
+struct job_part {
+    const struct job *job;
+    int first_rank, first_program, first_comm;
 };
 
 /* op_times — how many collectives of its size the op stands for: alone on the network they take that
@@ -117,6 +125,12 @@ void job_check(const struct job *job, struct arena scratch);
  * 0 .. job_n_groups - 1; members in order of the axis. job_group is -1 when the rank is in no group
  * of c. */
 int job_role(const struct job *job, int rank);
+/* job_part_of — the part that a rank belongs to, the job itself when it has none. */
+const struct job *job_part_of(const struct job *job, int rank);
+/* job_joins_roles — does the communicator join ranks of several programs? */
+bool job_joins_roles(const struct job *job, int comm);
+/* job_iterations — how often a program runs. */
+int job_iterations(const struct job *job, const struct program *program);
 int job_n_groups(const struct job *job, int comm);
 int job_group_size(const struct job *job, int comm);
 int job_group(const struct job *job, int comm, int rank);

@@ -404,7 +404,8 @@ static void the_schema_has_every_key_that_shipped_scenarios_use(void **state)
         json_close(json);
     }
     /* model, gpu, batch_per_gpu, n_gpus: what five_lines_are_enough gives besides the fabric */
-    assert_int_equal(json_size(json_get(json_root(schema), "required")), 4);
+    const struct json_node *one_job = json_at(json_get(json_root(schema), "anyOf"), 1);
+    assert_int_equal(json_size(json_get(one_job, "required")), 4);
     json_close(schema);
 }
 

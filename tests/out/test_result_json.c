@@ -77,7 +77,7 @@ static void a_number_that_is_none_is_null_and_an_empty_cell(void **state)
     assert_int_equal(json_kind(json_get(root, "iteration_s")), JSON_NULL);
     assert_int_equal(json_kind(json_get(root, "mfu")), JSON_NULL);
     free(text);
-    PRINTED(text, size, result_csv_row(out, result));
+    PRINTED(text, size, result_csv_row(out, result, **(struct arena **)state));
     assert_null(strstr(text, "inf"));
     assert_null(strstr(text, "nan"));
     free(text);
@@ -91,7 +91,7 @@ static void csv_holds_the_same_values_as_json(void **state)
     char *csv;
     PRINTED(csv, csv_size, {
         result_csv_header(out);
-        result_csv_row(out, result);
+        result_csv_row(out, result, **(struct arena **)state);
     });
     struct diag diag = {.perm = *state};
     const struct table *table = table_read_text("printed", csv, csv_size, *state, &diag);
