@@ -377,108 +377,109 @@ static void warn_of_impossible(struct result *result, struct arena *perm)
                    "GPU, the precision or the batch as stated?)",
                    100 * result->mfu, dtype_names[result->in->train.dtype]),
         perm);
-    const char *result_busiest_link(const struct result *result, struct arena *perm)
-    {
-        return worst_link(result, N_TIERS) < 0 ? NULL : name_links(result, N_TIERS, perm);
-    }
+}
 
-    struct result *predict(const struct inputs *in, struct arena *perm)
-    {
-        if (in->n_jobs > 0) return predict_jobs(in, perm);
-        struct result *result = arena_new(perm, struct result, 1);
-        result->in = in;
-        result->plan = plan_build(in, perm);
-        result->run = run_at(in, result->plan, perm);
-        result->stuck = result->run->stuck;
-        result->n_classes = result->plan->n_classes;
-        result->n_events = result->run->n_events;
-        result->warnings = result->plan->warnings;
-        result->n_warnings = result->plan->n_warnings;
-        if (result->stuck) return result;
-        warn_of_events(result, perm);
-        result->iteration_s = result->run->iteration_s;
-        explain_time(result, *perm);
-        result->throughput = in->job->samples_per_iteration / result->iteration_s;
-        double one_gpu_samples;
-        result->one_gpu_s = one_gpu_time(in, *perm, &one_gpu_samples);
-        double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
-        result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
-        result->memory_B = result->run->peak_memory_B;
-        result->fits = result->memory_B <= in->gpu.memory_B;
-        double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
-        result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
-        warn_of_impossible(result, perm);
-        struct base base = base_of(result, perm);
-        try_gains(result, base, *perm);
-        struct interval interval = interval_step(result->plan, result->run, *perm);
-        result->interval_s[0] = interval.low_s;
-        result->interval_s[1] = interval.high_s;
-        result->limit_kind = result->gains[0].kind;
-        result->gain_if_doubled = result->gains[0].frac;
-        result->limit_name = name_limit(result, result->limit_kind, perm);
-        return result;
-    }
+const char *result_busiest_link(const struct result *result, struct arena *perm)
+{
+    return worst_link(result, N_TIERS) < 0 ? NULL : name_links(result, N_TIERS, perm);
+}
 
-    /* ---- a collective alone ---- */
+struct result *predict(const struct inputs *in, struct arena *perm)
+{
+    if (in->n_jobs > 0) return predict_jobs(in, perm);
+    struct result *result = arena_new(perm, struct result, 1);
+    result->in = in;
+    result->plan = plan_build(in, perm);
+    result->run = run_at(in, result->plan, perm);
+    result->stuck = result->run->stuck;
+    result->n_classes = result->plan->n_classes;
+    result->n_events = result->run->n_events;
+    result->warnings = result->plan->warnings;
+    result->n_warnings = result->plan->n_warnings;
+    if (result->stuck) return result;
+    warn_of_events(result, perm);
+    result->iteration_s = result->run->iteration_s;
+    explain_time(result, *perm);
+    result->throughput = in->job->samples_per_iteration / result->iteration_s;
+    double one_gpu_samples;
+    result->one_gpu_s = one_gpu_time(in, *perm, &one_gpu_samples);
+    double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
+    result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
+    result->memory_B = result->run->peak_memory_B;
+    result->fits = result->memory_B <= in->gpu.memory_B;
+    double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
+    result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
+    warn_of_impossible(result, perm);
+    struct base base = base_of(result, perm);
+    try_gains(result, base, *perm);
+    struct interval interval = interval_step(result->plan, result->run, *perm);
+    result->interval_s[0] = interval.low_s;
+    result->interval_s[1] = interval.high_s;
+    result->limit_kind = result->gains[0].kind;
+    result->gain_if_doubled = result->gains[0].frac;
+    result->limit_name = name_limit(result, result->limit_kind, perm);
+    return result;
+}
 
-    static const char *const collective_streams[] = {"communication"};
+/* ---- a collective alone ---- */
 
-    /* servers_of — a collective's: those of the job, else one per node; 0 where the library has no use
+static const char *const collective_streams[] = {"communication"};
+
+/* servers_of — a collective's: those of the job, else one per node; 0 where the library has no use
  * for them, as ways to each would be looked at from each node. */
-    static int servers_of(const struct inputs *in, enum coll_kind kind)
-    {
-        const struct library *library = &in->library;
-        for (int c = 0; c < library->n_choices; c++) {
-            const struct coll_algo *algo = library->choices[c].algo;
-            if (algo->kind != kind || !algo->servers) continue;
-            return in->train.n_servers > 0 ? in->train.n_servers : in->topo->n_nodes;
-        }
-        return 0;
+static int servers_of(const struct inputs *in, enum coll_kind kind)
+{
+    const struct library *library = &in->library;
+    for (int c = 0; c < library->n_choices; c++) {
+        const struct coll_algo *algo = library->choices[c].algo;
+        if (algo->kind != kind || !algo->servers) continue;
+        return in->train.n_servers > 0 ? in->train.n_servers : in->topo->n_nodes;
     }
+    return 0;
+}
 
-    struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
-                                     const char *algorithm, const char *protocol,
-                                     struct arena *perm)
-    {
-        struct inputs *in = arena_new(perm, struct inputs, 1);
-        *in = *base;
-        in->hbm_per_comm_B = 0.0;
-        struct job *job = arena_new(perm, struct job, 1);
-        struct program *program = arena_new(perm, struct program, 1);
-        *program = (struct program){.n_streams = 1, .stream_names = collective_streams};
-        program_add_op(program,
-                       (struct op){.kind = OP_COLLECTIVE,
-                                   .part = PART_COMMUNICATION,
-                                   .name = coll_kind_names[kind],
-                                   .coll = kind,
-                                   .size_B = size_B,
-                                   .root = kind == COLL_BROADCAST || kind == COLL_REDUCE ? 0 : -1,
-                                   .algorithm = algorithm,
-                                   .protocol = protocol},
-                       perm);
-        struct comm *comm = arena_new(perm, struct comm, 1);
-        *comm = (struct comm){
-            .name = "world", .from = -1, .to = -1, .n_servers = servers_of(base, kind)};
-        int n = base->n_gpus;
-        *job = (struct job){.name = coll_kind_names[kind],
-                            .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},
-                            .n_ranks = n,
-                            .role_axis = -1,
-                            .programs = program,
-                            .n_programs = 1,
-                            .comms = comm,
-                            .n_comms = 1,
-                            .n_iterations = 1,
-                            .samples_per_iteration = 1,
-                            .sample = "collective"};
-        in->job = job;
-        return in;
-    }
+struct inputs *inputs_collective(const struct inputs *base, enum coll_kind kind, double size_B,
+                                 const char *algorithm, const char *protocol, struct arena *perm)
+{
+    struct inputs *in = arena_new(perm, struct inputs, 1);
+    *in = *base;
+    in->hbm_per_comm_B = 0.0;
+    struct job *job = arena_new(perm, struct job, 1);
+    struct program *program = arena_new(perm, struct program, 1);
+    *program = (struct program){.n_streams = 1, .stream_names = collective_streams};
+    program_add_op(program,
+                   (struct op){.kind = OP_COLLECTIVE,
+                               .part = PART_COMMUNICATION,
+                               .name = coll_kind_names[kind],
+                               .coll = kind,
+                               .size_B = size_B,
+                               .root = kind == COLL_BROADCAST || kind == COLL_REDUCE ? 0 : -1,
+                               .algorithm = algorithm,
+                               .protocol = protocol},
+                   perm);
+    struct comm *comm = arena_new(perm, struct comm, 1);
+    *comm =
+        (struct comm){.name = "world", .from = -1, .to = -1, .n_servers = servers_of(base, kind)};
+    int n = base->n_gpus;
+    *job = (struct job){.name = coll_kind_names[kind],
+                        .mesh = {.n_axes = 1, .size = {n}, .name = {"ranks"}},
+                        .n_ranks = n,
+                        .role_axis = -1,
+                        .programs = program,
+                        .n_programs = 1,
+                        .comms = comm,
+                        .n_comms = 1,
+                        .n_iterations = 1,
+                        .samples_per_iteration = 1,
+                        .sample = "collective"};
+    in->job = job;
+    return in;
+}
 
-    struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
-    {
-        const struct plan *plan = plan_build(in, perm);
-        double time_s = run_at(in, plan, perm)->end_s;
-        struct interval interval = interval_collective(plan, time_s);
-        return (struct collective_time){time_s, {interval.low_s, interval.high_s}, plan};
-    }
+struct collective_time predict_collective(const struct inputs *in, struct arena *perm)
+{
+    const struct plan *plan = plan_build(in, perm);
+    double time_s = run_at(in, plan, perm)->end_s;
+    struct interval interval = interval_collective(plan, time_s);
+    return (struct collective_time){time_s, {interval.low_s, interval.high_s}, plan};
+}
