@@ -242,7 +242,7 @@ static void read_attribute(struct reader *reader, struct attributes *out)
     const char *key = take_id(reader, "the name of an attribute or ] is wanted");
     if (key && !is_mark(reader, '='))
         fail(reader, reader->token.place, "= is wanted behind an attribute's name");
-    if (reader->failed) return;
+    if (!key || reader->failed) return;
     advance(reader);
     struct diag_place place = reader->token.place;
     const char *value = take_id(reader, "an attribute's value is wanted");
