@@ -111,17 +111,22 @@ static void read_comment(struct reading *reading, struct osu *osu, char *line)
     }
 }
 
+static void note_number(const struct osu *osu, enum role role, double value, struct raw_row *row)
+{
+    if (role == ROLE_SIZE) row->size_B = value;
+    if (role == ROLE_TIME) row->time_s = 1e-6 * value;
+    if (role == ROLE_ITERATIONS && value > 0 && value < 1e9) row->repeats = (int)value;
+    if (role == ROLE_BANDWIDTH && value > 0)
+        row->time_s = osu->test->ways * row->size_B / (value * MB);
+}
+
 static bool read_numbers(const struct osu *osu, char *const *words, struct raw_row *row)
 {
     for (int c = 0; c < osu->n_columns; c++) {
         double value = 0;
         if (osu->roles[c] == ROLE_OTHER) continue;
         if (!reading_number(words[c], &value)) return false;
-        if (osu->roles[c] == ROLE_SIZE) row->size_B = value;
-        if (osu->roles[c] == ROLE_TIME) row->time_s = 1e-6 * value;
-        if (osu->roles[c] == ROLE_ITERATIONS && value > 0 && value < 1e9) row->repeats = (int)value;
-        if (osu->roles[c] == ROLE_BANDWIDTH)
-            row->time_s = value > 0 ? osu->test->ways * row->size_B / (value * MB) : 0;
+        note_number(osu, osu->roles[c], value, row);
     }
     return true;
 }

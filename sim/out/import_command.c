@@ -1,8 +1,8 @@
 /* dpsim import: what other tools measured, as raw rows; what they know of a server, as its profile. */
 #include "out/commands.h"
 
+#include "base/must.h"
 #include "base/sink.h"
-#include "base/units.h"
 #include "io/measured.h"
 #include "out/told.h"
 
@@ -27,9 +27,10 @@ static void write_rows(FILE *out, struct measured *const *all, int n)
 static void write_all(const struct options *options, struct measured *const *all, int n,
                       struct arena *perm)
 {
+    const struct server *server = all[0] ? all[0]->server : NULL;
     struct sink sink = sink_open(options->out, perm);
-    if (all[0]->server)
-        server_profile(all[0]->server, profile_name(options->out, perm), options->base, sink.out);
+    if (server)
+        server_profile(server, profile_name(options->out, perm), options->base, sink.out);
     else
         write_rows(sink.out, all, n);
     sink_close(&sink);
@@ -45,6 +46,7 @@ int import_command(const struct options *options, struct arena *perm)
     }
     struct diag diag = {.perm = perm};
     int n = options->operands.n;
+    must(n > 0);
     struct measured **all = arena_new(perm, struct measured *, n);
     for (int f = 0; f < n; f++) {
         const char *file = options->operands.items[f];
