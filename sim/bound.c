@@ -97,6 +97,7 @@ static struct cuts middle_cut(const struct topo *topo)
 enum help bound_help(const struct coll_algo *algo)
 {
     if (algo && algo->servers) return HELP_SERVERS;
+    if (algo && algo->net_wire_frac) return HELP_FABRIC;
     return algo && algo->wire_frac ? HELP_SWITCH : HELP_NONE;
 }
 
@@ -108,8 +109,9 @@ double bound_collective_s(const struct inputs *in, enum coll_kind kind, double s
     if (in->topo->n_nodes > 1) {
         struct cuts nodes = node_cuts(in->topo, scratch);
         struct cuts middle = middle_cut(in->topo);
-        bound_s = fmax(bound_s, cuts_s(kind, &nodes, size_B, false));
-        bound_s = fmax(bound_s, cuts_s(kind, &middle, size_B, false));
+        bool helped = help == HELP_FABRIC;
+        bound_s = fmax(bound_s, cuts_s(kind, &nodes, size_B, helped));
+        bound_s = fmax(bound_s, cuts_s(kind, &middle, size_B, helped));
     }
     return bound_s;
 }

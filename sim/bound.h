@@ -10,6 +10,7 @@ enum help {
     HELP_NONE,
     HELP_SERVERS, /* parameter servers, to which data comes by PCIe */
     HELP_SWITCH,  /* the switch between the GPUs of a node */
+    HELP_FABRIC,  /* the switches between nodes */
 };
 
 /* bound_help — by the algorithm; NULL: none. */

@@ -30,7 +30,9 @@ ALGO_DECLARE(binomial)
 ALGO_DECLARE(chain)
 ALGO_DECLARE(server)
 ALGO_DECLARE(local_server)
+ALGO_DECLARE(nvls_tree)
 bool nvls_fits(const struct coll_req *req);
 double nvls_wire_frac(const struct coll_req *req);
+double collnet_wire_frac(const struct coll_req *req);
 
 #endif

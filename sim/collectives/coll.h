@@ -131,6 +131,8 @@ struct coll_algo {
         const struct coll_req *req); /* scale-up bytes of the busier direction of a cable
                                                         over those of the sends, where the switch sums
                                                         and multiplies; NULL: the sends themselves cross */
+    double (*net_wire_frac)(
+        const struct coll_req *req); /* the same of cables between nodes, where the switches there do */
     const char *source;
 };
 

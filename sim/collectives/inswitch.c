@@ -1,4 +1,4 @@
-/* In-switch reduction (NVLS): a switch that sums what the GPUs send, and multiplies what they get.
+/* In-switch reduction, inside nodes (NVLS) and between them (SHARP). Inside: a switch that sums what the GPUs send, and multiplies what they get.
  * Each member owns a block: it reads the block's sum, and writes the sum back to all at once.
  *
  *   n = 3, block 0, owned by r0     r0 --+                     +--> r0
@@ -13,9 +13,18 @@
  *   reduce_scatter   S             instead of   (n - 1) / n S
  *   all_gather       S             instead of   (n - 1) / n S
  *
- * Source: Klenk et al., An in-network architecture for accelerating shared-memory multiprocessor
+ * with n the members of a node.
+ *
+ * Between nodes switches form a tree that sums on the way up and multiplies on the way down: a node
+ * sends each byte of an all-reduce once and gets it once, however many nodes there are. The sends are
+ * those of the double binary tree (tree.c), whose busiest node sends 1, 1.5, 2 buffers for 2, 3, >= 4
+ * nodes; so a cable carries 1, 2/3, 1/2 of them. The levels of the switches count as those of the tree.
+ * Source: Graham et al., Scalable hierarchical aggregation protocol (SHArP), COMHPC 2016.
+ *
+ * Source of the former: Klenk et al., An in-network architecture for accelerating shared-memory multiprocessor
  * collectives, ISCA 2020; NVIDIA/nccl, algorithm NVLS. */
 #include "collectives/algos.h"
+#include "collectives/shape.h"
 
 bool nvls_fits(const struct coll_req *req)
 {
@@ -24,6 +33,11 @@ bool nvls_fits(const struct coll_req *req)
 
 double nvls_wire_frac(const struct coll_req *req)
 {
-    double n = req->n_ranks;
+    double n = req->ranks_per_node;
     return req->kind == COLL_ALLREDUCE ? (n + 1) / (2 * (n - 1)) : n / (n - 1);
+}
+
+double collnet_wire_frac(const struct coll_req *req)
+{
+    return 1 / shape_branch_egress(shape_nodes(req));
 }

@@ -39,16 +39,20 @@ int library_channels(const struct library *lib, const struct lib_choice *choice,
     return n < 1 ? 1 : n < lib->n_channels ? (int)n : lib->n_channels;
 }
 
-/* Payload over what crosses a cable, when the switch sums and multiplies. */
-static double spared(const struct lib_choice *choice, const struct coll_req *req)
-{
-    bool spares = choice->algo->wire_frac && req->n_ranks > 1;
-    return spares ? 1 / choice->algo->wire_frac(req) : 1;
-}
-
 static bool leaves_node(const struct coll_req *req)
 {
     return req->n_ranks > req->ranks_per_node;
+}
+
+/* Payload over what crosses a cable, where switches sum and multiply. Between nodes the way to the
+ * card, which is no part of what links inside a node carry, is spared as much. */
+static void spare_cables(struct lib_choice *row, const struct coll_req *req)
+{
+    if (row->algo->wire_frac && req->ranks_per_node > 1)
+        row->efficiency_scaleup /= row->algo->wire_frac(req);
+    if (!row->algo->net_wire_frac || !leaves_node(req)) return;
+    row->efficiency_net /= row->algo->net_wire_frac(req);
+    row->efficiency_pcie /= row->algo->net_wire_frac(req);
 }
 
 static double least(double a, double limit)
@@ -104,7 +108,7 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
     limit_network(&row, req);
     add_network(&row, req, n);
-    row.efficiency_scaleup *= spared(choice, req);
+    spare_cables(&row, req);
     return row;
 }
 
@@ -154,7 +158,7 @@ struct lib_choice library_tuner_row(const struct library *lib, const struct lib_
     }
     if (leaves_node(req)) reckon_network(&row, req, lib->n_channels);
     limit_network(&row, req);
-    row.efficiency_scaleup *= spared(choice, req);
+    spare_cables(&row, req);
     times_share(&row, req->size_B);
     return row;
 }

@@ -125,6 +125,54 @@ struct tier_load shape_exchange_load(const struct coll_req *req, int step, struc
     return (struct tier_load){.intra_B = stays ? bytes : 0, .inter_B = busiest * bytes};
 }
 
+/* In the first tree. */
+static struct branch first_tree(int v, int n_nodes)
+{
+    struct branch at = {-1, {-1, -1}};
+    int bit = v & -v;
+    if (v == 0) {
+        if (n_nodes > 1) at.children[0] = 1 << (shape_log2(n_nodes) - 1);
+        return at;
+    }
+    at.parent = (v - bit) | (2 * bit);
+    if (at.parent >= n_nodes) at.parent = v - bit;
+    int below = bit / 2, above = below;
+    while (above > 0 && v + above >= n_nodes) above /= 2;
+    if (below > 0) at.children[0] = v - below;
+    if (above > 0) at.children[1] = v + above;
+    return at;
+}
+
+/* The second tree is the first with nodes renamed; mirrored when N is even, moved by one when odd,
+ * so that inner nodes (even numbers) become leaves (odd ones). */
+static int renamed(int v, int n_nodes, int shift)
+{
+    if (n_nodes % 2 == 0) return n_nodes - 1 - v;
+    int moved = v + shift;
+    return moved < 0 ? moved + n_nodes : moved < n_nodes ? moved : moved - n_nodes;
+}
+
+struct branch shape_branch(int node, int n_nodes, int tree)
+{
+    if (tree == 0) return first_tree(node, n_nodes);
+    struct branch at = first_tree(renamed(node, n_nodes, -1), n_nodes);
+    if (at.parent >= 0) at.parent = renamed(at.parent, n_nodes, 1);
+    for (int i = 0; i < 2; i++)
+        if (at.children[i] >= 0) at.children[i] = renamed(at.children[i], n_nodes, 1);
+    return at;
+}
+
+int shape_branch_root(int n_nodes, int tree)
+{
+    return tree == 0 ? 0 : renamed(0, n_nodes, 1);
+}
+
+double shape_branch_egress(int n_nodes)
+{
+    static const double egress[] = {0, 0, 1, 1.5, 2}; /* by nodes */
+    return egress[n_nodes < 4 ? n_nodes : 4];
+}
+
 struct fold fold_of(int n_ranks)
 {
     int rounds = 31 - __builtin_clz((unsigned)n_ranks), players = 1 << rounds;

@@ -80,6 +80,18 @@ struct exchange {
 struct tier_load shape_exchange_load(const struct coll_req *req, int step, struct exchange exchange,
                                      double bytes);
 
+/* shape_branch — a node's neighbours in the first (0) or second (1) of the two trees over the nodes that
+ * tree.c draws: who has two children in the one is a leaf in the other. */
+struct branch {
+    int parent, children[2]; /* -1 = none */
+};
+struct branch shape_branch(int node, int n_nodes, int tree);
+int shape_branch_root(int n_nodes, int tree);
+
+/* shape_branch_egress — what the busiest node sends when both trees carry half a buffer up and down
+ * again, in buffers: S / 2 to its parent and both children in one, and to its parent in the other. */
+double shape_branch_egress(int n_nodes);
+
 /* The way from any number of ranks to a power of two: of the first 2 `surplus` ranks the even ones
  * hand their data to their right neighbour and wait for the result; the rest are renumbered.
  *

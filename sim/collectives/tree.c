@@ -30,48 +30,6 @@ bool tree_fits(const struct coll_req *req)
     return req->n_ranks >= 1;
 }
 
-/* a node's neighbours in a tree; -1 = none */
-struct branch {
-    int parent, children[2];
-};
-
-/* In the first tree. */
-static struct branch first_tree(int v, int n_nodes)
-{
-    struct branch at = {-1, {-1, -1}};
-    int bit = v & -v;
-    if (v == 0) {
-        if (n_nodes > 1) at.children[0] = 1 << (shape_log2(n_nodes) - 1);
-        return at;
-    }
-    at.parent = (v - bit) | (2 * bit);
-    if (at.parent >= n_nodes) at.parent = v - bit;
-    int below = bit / 2, above = below;
-    while (above > 0 && v + above >= n_nodes) above /= 2;
-    if (below > 0) at.children[0] = v - below;
-    if (above > 0) at.children[1] = v + above;
-    return at;
-}
-
-/* The second tree is the first with nodes renamed; mirrored when N is even, moved by one when odd,
- * so that inner nodes (even numbers) become leaves (odd ones). */
-static int renamed(int v, int n_nodes, int shift)
-{
-    if (n_nodes % 2 == 0) return n_nodes - 1 - v;
-    int moved = v + shift;
-    return moved < 0 ? moved + n_nodes : moved < n_nodes ? moved : moved - n_nodes;
-}
-
-static struct branch branch_of(int node, int n_nodes, int tree)
-{
-    if (tree == 0) return first_tree(node, n_nodes);
-    struct branch at = first_tree(renamed(node, n_nodes, -1), n_nodes);
-    if (at.parent >= 0) at.parent = renamed(at.parent, n_nodes, 1);
-    for (int i = 0; i < 2; i++)
-        if (at.children[i] >= 0) at.children[i] = renamed(at.children[i], n_nodes, 1);
-    return at;
-}
-
 /* Streams: one per channel and tree, cut in chunks. */
 static double stream_B(const struct coll_req *req)
 {
@@ -126,12 +84,10 @@ static double inside_B(const struct coll_req *req)
 
 double tree_cost_s(const struct coll_req *req, struct coll_hops hops)
 {
-    static const double egress[] = {0, 0, 1, 1.5, 2}; /* by nodes, in S */
-    int nodes = shape_nodes(req);
     if (req->n_ranks == 1) return 0;
     struct coll_phase phase = shape_of(req);
     struct tier_load load = {.intra_B = inside_B(req),
-                             .inter_B = egress[nodes < 4 ? nodes : 4] * req->size_B};
+                             .inter_B = shape_branch_egress(shape_nodes(req)) * req->size_B};
     return shape_pipeline_s(hops, &phase, load, stream_B(req));
 }
 
@@ -170,11 +126,11 @@ static struct station station_of(const struct coll_req *req, int stream, int mem
         at.up = shape_member(way, place - 1);
         return at;
     }
-    struct branch branch = branch_of(node, nodes, stream % 2);
+    struct branch branch = shape_branch(node, nodes, stream % 2);
     if (branch.parent >= 0) {
         at.up = shape_member(way, branch.parent * m);
         at.up_slot = FROM_CHILD;
-        if (branch_of(branch.parent, nodes, stream % 2).children[1] == node) at.up_slot++;
+        if (shape_branch(branch.parent, nodes, stream % 2).children[1] == node) at.up_slot++;
     }
     for (int i = 0; i < 2; i++)
         if (branch.children[i] >= 0) at.children[i] = shape_member(way, branch.children[i] * m);
@@ -186,7 +142,7 @@ struct coll_flow tree_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)p;
     int last = req->n_ranks - 1, m = req->ranks_per_node;
-    int root_node = b % 2 == 0 ? 0 : renamed(0, shape_nodes(req), 1);
+    int root_node = shape_branch_root(shape_nodes(req), b % 2);
     int root = shape_member(shape_way(req, b / 2), root_node * m);
     int lower = (int)(k < last ? k : k - last);
     if (lower >= root) lower++;

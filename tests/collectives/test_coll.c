@@ -164,7 +164,8 @@ static bool power_of_two(int n)
 static bool synchronous(const struct coll_algo *algo, const struct coll_req *req)
 {
     int n = req->n_ranks, m = req->ranks_per_node;
-    if (strcmp(algo->name, "tree") == 0 || req->kind == COLL_BROADCAST ||
+    if (strcmp(algo->name, "tree") == 0 || strncmp(algo->name, "nvls-", 5) == 0 ||
+        strncmp(algo->name, "collnet-", 8) == 0 || req->kind == COLL_BROADCAST ||
         req->kind == COLL_REDUCE || strcmp(algo->name, "reduce-broadcast") == 0)
         return false;
     if (strcmp(algo->name, "ring") == 0) return req->rendezvous || m == 1 || m == n;
@@ -207,10 +208,11 @@ static void assert_pipeline_close(const struct coll_algo *algo, const struct col
 static void pipelined_sends_differ_by_less_than_a_chunk_per_hop(void **state)
 {
     const struct coll_algo *pipelined[] = {coll_find(COLL_ALLREDUCE, "tree"),
+                                           coll_find(COLL_ALLREDUCE, "nvls-tree"),
                                            coll_find(COLL_BROADCAST, "ring"),
                                            coll_find(COLL_REDUCE, "ring")};
     const double chunks_B[] = {1e6, 7e4, 1.5e4};
-    for (int a = 0; a < 3; a++) {
+    for (int a = 0; a < (int)(sizeof pipelined / sizeof pipelined[0]); a++) {
         struct sweep sweep = sweep_of(pipelined[a]);
         while (next_shape(&sweep, pipelined[a])) {
             for (int c = 0; c < (sweep.req.n_ranks <= 8 ? 3 : 2); c++) {
