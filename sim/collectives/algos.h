@@ -31,6 +31,8 @@ ALGO_DECLARE(chain)
 ALGO_DECLARE(server)
 ALGO_DECLARE(local_server)
 ALGO_DECLARE(nvls_tree)
+ALGO_DECLARE(collnet)
+ALGO_DECLARE(collnet_chain)
 bool nvls_fits(const struct coll_req *req);
 double nvls_wire_frac(const struct coll_req *req);
 double collnet_wire_frac(const struct coll_req *req);

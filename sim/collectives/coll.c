@@ -16,8 +16,7 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 #define HOOKS(stem) .fits = stem##_fits, MOVES(stem)
 #define IN_SWITCH   .fits = nvls_fits, MOVES(direct), .wire_frac = nvls_wire_frac
 
-#define NVLS_TREE   HOOKS(nvls_tree), .wire_frac = nvls_wire_frac
-#define COLLNET     .net_wire_frac = collnet_wire_frac
+#define COLLNET(stem) HOOKS(stem), .net_wire_frac = collnet_wire_frac
 
 #define RING   "Patarasuk & Yuan, JPDC 69(2), 2009"
 #define TREE   "Sanders, Speck & Traeff, Parallel Computing 35(12), 2009"
@@ -35,10 +34,11 @@ const struct coll_algo coll_algos[] = {
     {"halving-doubling", COLL_ALLREDUCE, HOOKS(halving), .source = THAKUR},
     {"direct", COLL_ALLREDUCE, HOOKS(direct), .in_blocks = true, .source = RING},
     {"nvls", COLL_ALLREDUCE, IN_SWITCH, .source = KLENK},
-    {"nvls-tree", COLL_ALLREDUCE, NVLS_TREE, .source = KLENK},
-    {"nvls-collnet", COLL_ALLREDUCE, NVLS_TREE, COLLNET, .source = GRAHAM},
-    {"collnet-direct", COLL_ALLREDUCE, HOOKS(nvls_tree), COLLNET, .source = GRAHAM},
-    {"collnet-chain", COLL_ALLREDUCE, HOOKS(tree), COLLNET, .source = GRAHAM},
+    {"nvls-tree", COLL_ALLREDUCE, HOOKS(nvls_tree), .wire_frac = nvls_wire_frac, .source = KLENK},
+    {"nvls-collnet", COLL_ALLREDUCE, COLLNET(collnet), .wire_frac = nvls_wire_frac,
+     .source = GRAHAM},
+    {"collnet-direct", COLL_ALLREDUCE, COLLNET(collnet), .source = GRAHAM},
+    {"collnet-chain", COLL_ALLREDUCE, COLLNET(collnet_chain), .source = GRAHAM},
     {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .in_blocks = true,
      .source = "Jia et al., arXiv 1807.11205"},
     {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},

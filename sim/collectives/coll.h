@@ -132,7 +132,8 @@ struct coll_algo {
                                                         over those of the sends, where the switch sums
                                                         and multiplies; NULL: the sends themselves cross */
     double (*net_wire_frac)(
-        const struct coll_req *req); /* the same of cables between nodes, where the switches there do */
+        const struct coll_req
+            *req); /* the same of cables between nodes, where the switches there do */
     const char *source;
 };
 

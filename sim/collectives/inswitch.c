@@ -17,8 +17,7 @@
  *
  * Between nodes switches form a tree that sums on the way up and multiplies on the way down: a node
  * sends each byte of an all-reduce once and gets it once, however many nodes there are. The sends are
- * those of the double binary tree (tree.c), whose busiest node sends 1, 1.5, 2 buffers for 2, 3, >= 4
- * nodes; so a cable carries 1, 2/3, 1/2 of them. The levels of the switches count as those of the tree.
+ * those of collnet.c, 2 (N - 1) / N S by each node.
  * Source: Graham et al., Scalable hierarchical aggregation protocol (SHArP), COMHPC 2016.
  *
  * Source of the former: Klenk et al., An in-network architecture for accelerating shared-memory multiprocessor
@@ -39,5 +38,6 @@ double nvls_wire_frac(const struct coll_req *req)
 
 double collnet_wire_frac(const struct coll_req *req)
 {
-    return 1 / shape_branch_egress(shape_nodes(req));
+    double nodes = shape_nodes(req);
+    return nodes / (2 * (nodes - 1));
 }

@@ -10,16 +10,13 @@
  *   T = 2 alpha_intra + 2 ceil(log2 N) alpha_inter
  *       + (S + fill) max(e beta_inter, 2 (m - 1) / m beta_intra)      e = 1, 1.5, 2 for N = 2, 3, >= 4
  *
- * Switches spare the cables part of it (wire fractions in inswitch.c):
- *   nvls-tree        those in a node sum and multiply: (m + 1) / m S instead of 2 (m - 1) / m S
- *   collnet-direct   those between nodes do: S instead of e S
- *   nvls-collnet     both
+ * The switches of the nodes sum and multiply, so of 2 (m - 1) / m S a cable carries (m + 1) / m S
+ * (nvls_wire_frac in inswitch.c).
  *
  * Shares of one chunk come from many members, so counters are kept apart: chunk i uses number i modulo
  * a window, and a member sends its share of it only when it has the result of the chunk a window before.
  * The window is some times the way of a chunk, so that it holds nobody up.
- * Source: NVIDIA/nccl, algorithms NVLSTree, CollNetDirect and NVLS (src/transport/nvls.cc,
- * src/graph/connect.cc); trees: Sanders, Speck & Traeff, Parallel Computing 35(12), 2009. */
+ * Source: NVIDIA/nccl, algorithm NVLSTree (src/transport/nvls.cc, src/graph/connect.cc); trees: Sanders, Speck & Traeff, Parallel Computing 35(12), 2009. */
 #include "collectives/algos.h"
 #include "collectives/shape.h"
 

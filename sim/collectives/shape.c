@@ -70,6 +70,20 @@ int shape_chunks(const struct coll_req *req, double bytes)
     return chunks < 1 ? 1 : chunks < SHAPE_MAX_CHUNKS ? (int)chunks : SHAPE_MAX_CHUNKS;
 }
 
+double shape_chain_B(const struct coll_req *req)
+{
+    int m = req->ranks_per_node, most = 0;
+    for (int local = 0; m > 1 && local < m; local++) {
+        int sends = 0;
+        for (int channel = 0; channel < req->n_channels; channel++) {
+            bool end = local == shape_entry(req, channel) || local == shape_exit(req, channel);
+            sends += end ? 1 : 2;
+        }
+        if (sends > most) most = sends;
+    }
+    return most * req->size_B / req->n_channels;
+}
+
 double shape_step_s(struct coll_hops hops, struct tier_load load)
 {
     double intra_s = load.intra_B > 0 ? affine_at(hops.intra, load.intra_B) : 0;

@@ -48,6 +48,10 @@ int shape_rail_channel(const struct coll_req *req, int local, int k);
 #define SHAPE_MAX_CHUNKS (1 << 28)
 int shape_chunks(const struct coll_req *req, double bytes);
 
+/* shape_chain_B — what the busiest member sends inside its node where each channel's part of the buffer
+ * goes up and down a chain of the members: inner members pass it both ways, the ends one of the two. */
+double shape_chain_B(const struct coll_req *req);
+
 /* bytes through the busiest port of each kind; 0 when no flow is of that kind */
 struct tier_load {
     double intra_B, inter_B;

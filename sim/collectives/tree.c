@@ -66,27 +66,11 @@ static struct coll_phase shape_of(const struct coll_req *req)
     return phase;
 }
 
-/* What the busiest member sends inside its node: along each chain the inner members pass data both
- * up and down, the ends one of the two. */
-static double inside_B(const struct coll_req *req)
-{
-    int m = req->ranks_per_node, most = 0;
-    for (int local = 0; m > 1 && local < m; local++) {
-        int sends = 0;
-        for (int channel = 0; channel < req->n_channels; channel++) {
-            bool end = local == shape_entry(req, channel) || local == shape_exit(req, channel);
-            sends += end ? 1 : 2;
-        }
-        if (sends > most) most = sends;
-    }
-    return most * req->size_B / req->n_channels;
-}
-
 double tree_cost_s(const struct coll_req *req, struct coll_hops hops)
 {
     if (req->n_ranks == 1) return 0;
     struct coll_phase phase = shape_of(req);
-    struct tier_load load = {.intra_B = inside_B(req),
+    struct tier_load load = {.intra_B = shape_chain_B(req),
                              .inter_B = shape_branch_egress(shape_nodes(req)) * req->size_B};
     return shape_pipeline_s(hops, &phase, load, stream_B(req));
 }

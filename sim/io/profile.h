@@ -59,6 +59,7 @@ struct fabric_profile {
     const char *dimensions;
     const char *file; /* of a graph */
     int seed;
+    bool sums;              /* its switches reduce */
     const char *node, *nic; /* that usually join it; "" = none */
 };
 

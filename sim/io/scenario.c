@@ -414,12 +414,14 @@ static void apply_hardware(struct library *library, const struct hardware *hardw
     }
 }
 
-static bool serves(const struct node_profile *node, const struct lib_choice *choice)
+static bool serves(const struct hardware *hardware, const struct lib_choice *choice)
 {
+    const struct node_profile *node = &hardware->node;
     bool linked = node->spec.scaleup != SCALEUP_NONE || node->spec.gpus_per_node == 1;
     bool sums = node->spec.scaleup == SCALEUP_SWITCH && node->scaleup_sums;
     if (choice->needs_scaleup && !linked) return false;
     if (choice->algo->wire_frac && !sums) return false;
+    if (choice->algo->net_wire_frac && !hardware->fabric.sums) return false;
     return choice->offered;
 }
 
@@ -430,7 +432,7 @@ static void drop_rows(struct library *library, const struct hardware *hardware)
     bool apart = node->spec.gpus_per_pcie_switch == 1 || !hardware->nic.in_order;
     int n = 0;
     for (int i = 0; i < library->n_choices; i++) {
-        if (!serves(node, &library->choices[i])) continue;
+        if (!serves(hardware, &library->choices[i])) continue;
         struct lib_choice *choice = &library->choices[n++];
         *choice = library->choices[i];
         if (choice->needs_card && apart) choice->max_nodes = 1;
@@ -457,6 +459,7 @@ static struct tuner_cluster seen_by_library(const struct loader *load,
         .pcie_Bps = spec->pcie_Bps,
         .nics_per_node = spec->nics_per_node,
         .nic_Bps = spec->nic_Bps,
+        .collnet = hardware->fabric.sums,
         .near_nics = spec->gpus_per_pcie_switch > 1 || spec->nics_per_node >= spec->gpus_per_node,
     };
 }

@@ -156,6 +156,22 @@ static void a_switch_that_sums_spares_the_cables(void **state)
     assert_close(library_row(&lib, &choice, &req).efficiency_scaleup, 0.5 * 1.75 / 1.125, 1e-12);
 }
 
+/* 4 nodes of 2: by CollNet a card sends S instead of 2 * 3/4 S, and PCIe carries what it sends; in a node
+ * of 2 that sums a cable carries S + S / 2 instead of S. */
+static void a_network_that_sums_spares_cards_and_their_slots(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("nvls-collnet", "Simple");
+    choice.efficiency_scaleup = choice.efficiency_pcie = choice.efficiency_net = 0.5;
+    struct library lib = {.n_channels = 1};
+    struct coll_req req = of_eight(COLL_ALLREDUCE, 1e6);
+    req.ranks_per_node = 2;
+    struct lib_choice got = library_row(&lib, &choice, &req);
+    assert_close(got.efficiency_net, 0.5 * 1.5, 1e-12);
+    assert_close(got.efficiency_pcie, 0.5 * 1.5, 1e-12);
+    assert_close(got.efficiency_scaleup, 0.5 / 1.5, 1e-12);
+}
+
 static void a_tuner_may_see_other_costs(void **state)
 {
     (void)state;
@@ -343,6 +359,7 @@ int main(void)
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
         cmocka_unit_test(a_switch_that_sums_spares_the_cables),
+        cmocka_unit_test(a_network_that_sums_spares_cards_and_their_slots),
         cmocka_unit_test(a_tuner_may_see_other_costs),
         cmocka_unit_test(nothing_fits_outside_kind_size_nodes_and_algorithm),
         cmocka_unit_test(what_the_network_adds_depends_on_the_message),

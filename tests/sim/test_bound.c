@@ -85,6 +85,15 @@ static void an_odd_number_of_nodes_has_unequal_halves(void **state)
     assert_close(bound_s(24, COLL_ALLTOALL, HELP_NONE, *state), 16.0 * 8 / 24 / 5, 1e-9);
 }
 
+/* Switches between nodes that sum: a node sends its data once, 1e9 / 5e9. */
+static void a_network_that_sums_needs_the_data_once(void **state)
+{
+    assert_close(bound_s(32, COLL_ALLREDUCE, HELP_FABRIC, *state), 0.2, 1e-9);
+    assert_int_equal(bound_help(coll_find(COLL_ALLREDUCE, "nvls-collnet")), HELP_FABRIC);
+    assert_int_equal(bound_help(coll_find(COLL_ALLREDUCE, "collnet-chain")), HELP_FABRIC);
+    assert_int_equal(bound_help(coll_find(COLL_ALLREDUCE, "nvls-tree")), HELP_SWITCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +102,7 @@ int main(void)
         cmocka_unit_test(other_kinds_by_what_leaves_a_node),
         cmocka_unit_test(a_slow_card_counts_by_what_must_pass_it),
         cmocka_unit_test(a_switch_that_sums_needs_the_data_once),
+        cmocka_unit_test(a_network_that_sums_needs_the_data_once),
         cmocka_unit_test(servers_of_one_node_are_reached_by_pcie_too),
         cmocka_unit_test(an_odd_number_of_nodes_has_unequal_halves),
     };

@@ -165,9 +165,11 @@ static void check_closed_form(const struct setting *at, struct arena scratch)
     const struct plan *plan = plan_build(in, &scratch);
     const struct coll_req *req = &plan->colls[0].req;
     if (!at->algo->fits(req)) return;
-    double spared = at->algo->wire_frac && req->n_ranks > 1 ? at->algo->wire_frac(req) : 1;
+    bool leaves = req->n_ranks > req->ranks_per_node;
+    double spared = at->algo->wire_frac && req->ranks_per_node > 1 ? at->algo->wire_frac(req) : 1;
+    double net_spared = at->algo->net_wire_frac && leaves ? at->algo->net_wire_frac(req) : 1;
     struct affine inside = {2 * US, spared / (100 * GB)};
-    struct coll_hops hops = {inside, {2 * US, 1 / (10 * GB * req->n_channels)}};
+    struct coll_hops hops = {inside, {2 * US, net_spared / (10 * GB * req->n_channels)}};
     double want_s = at->algo->cost_s(req, hops);
     if (want_s > 0) assert_close(plan->colls[0].estimate_s, want_s, 1e-9);
 }

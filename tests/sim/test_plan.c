@@ -229,7 +229,7 @@ static void phases_take_as_long_as_the_closed_form(void **state)
         for (int i = 0; i < 2; i++) {
             struct arena scratch = *(struct arena *)*state;
             int n = 4 * nodes[i]->gpus_per_node;
-            if (algo->wire_frac) n = nodes[i]->gpus_per_node; /* of one node */
+            if (strcmp(algo->name, "nvls") == 0) n = nodes[i]->gpus_per_node; /* of one node */
             if (algo->kind == COLL_SENDRECV && strcmp(algo->name, "direct") == 0) n = 2;
             if (n == 1) continue;
             n_wanted++;
