@@ -27,28 +27,27 @@ static int count_classes(const struct plan *plan, enum tier tier)
     return n;
 }
 
-/* What the phases of a collective take when nothing else moves and each bundle has its links alone. */
+/* What the phases of a collective take when nothing else moves. */
 static double alone_s(const struct plan *plan, const struct plan_coll *coll, struct arena scratch)
 {
     double time_s = coll->launch_s;
-    double *used = arena_new(&scratch, double, plan->n_resources);
+    double *used_B = arena_new(&scratch, double, plan->n_resources);
     for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
         const struct plan_phase *phase = &plan->phases[p];
-        memset(used, 0, (size_t)plan->n_resources * sizeof *used);
-        double bytes = 0;
-        double rate_Bps = INFINITY;
+        memset(used_B, 0, (size_t)plan->n_resources * sizeof *used_B);
+        double drain_s = 0;
         for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
             const struct plan_bundle *bundle = &plan->bundles[b];
-            bytes = fmax(bytes, bundle->bytes_per_B * coll->req.size_B + phase->fill_B);
-            rate_Bps = fmin(rate_Bps, bundle->cap_Bps);
+            double bytes = bundle->bytes_per_B * coll->req.size_B + phase->fill_B;
+            drain_s = fmax(drain_s, bytes / bundle->cap_Bps);
             for (int l = 0; l < bundle->n_loads; l++) {
-                used[bundle->loads[l].resource] += bundle->loads[l].n;
+                used_B[bundle->loads[l].resource] += bundle->loads[l].n * bytes;
             }
         }
         for (int r = 0; r < plan->n_link_classes; r++) {
-            if (used[r] > 0) rate_Bps = fmin(rate_Bps, plan->capacity[r] / used[r]);
+            drain_s = fmax(drain_s, used_B[r] / plan->capacity[r]);
         }
-        time_s += phase->latency_s + bytes / rate_Bps;
+        time_s += phase->latency_s + drain_s;
     }
     return time_s;
 }
