@@ -26,13 +26,13 @@ static void print_prediction(FILE *out, const struct check *check, int row)
     const struct check_row *scored = &check->rows[row];
     double unit = check->reader->form->collective ? US : 1;
     if (scored->suspect || scored->reason) {
-        fputs(",,,,,", out);
+        fputs(",,,,,,", out);
         csv_text(out, scored->suspect ? "suspect" : scored->reason);
         fputc('\n', out);
         return;
     }
-    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,\n", scored->predicted_s * unit, scored->error,
-            scored->low_s * unit, scored->high_s * unit);
+    fprintf(out, ",%.9g,%.9g,%.9g,%.9g,%.9g,\n", scored->predicted_s * unit, scored->error,
+            scored->low_s * unit, scored->high_s * unit, scored->bound_s * unit);
 }
 
 static void write_rows(const char *path, const struct check *check, struct arena *perm)
@@ -43,7 +43,7 @@ static void write_rows(const char *path, const struct check *check, struct arena
         if (c > 0) fputc(',', sink.out);
         csv_text(sink.out, table->columns[c]);
     }
-    fputs(",predicted,error,predicted_low,predicted_high,uncovered\n", sink.out);
+    fputs(",predicted,error,predicted_low,predicted_high,bound,uncovered\n", sink.out);
     for (int r = 0; r < table->n_rows; r++) {
         for (int c = 0; c < table->n_columns; c++) {
             if (c > 0) fputc(',', sink.out);

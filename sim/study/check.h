@@ -17,6 +17,7 @@ struct check_row {
     double samples;          /* of a training step of the whole job */
     double predicted_s;      /* of covered rows, as the next */
     double low_s, high_s;    /* 90 % */
+    double bound_s;          /* of a collective: the least that its links allow, else 0 */
     const char *pool, *part; /* whose spread the interval is of: "all" and a GPU; reach and size
                                 class, and a library */
     double error;

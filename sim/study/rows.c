@@ -1,6 +1,7 @@
 #include "study/rows.h"
 
 #include "base/trap.h"
+#include "bound.h"
 #include "estimate.h"
 #include "interval.h"
 #include "predict.h"
@@ -43,6 +44,7 @@ static void find_stretches(struct study *study)
 struct guess {
     double time_s;
     struct interval interval;
+    const struct coll_algo *algo; /* of a collective, else NULL */
 };
 
 static const struct run *run_step(const struct plan *plan, struct arena *perm)
@@ -63,7 +65,7 @@ static struct guess guess_step(const struct inputs *in, struct arena scratch)
 {
     const struct plan *plan = plan_build(in, &scratch);
     const struct run *run = run_step(plan, &scratch);
-    return (struct guess){run->iteration_s, interval_step(plan, run, scratch)};
+    return (struct guess){run->iteration_s, interval_step(plan, run, scratch), NULL};
 }
 
 static struct guess guess_collective(const struct row_job *job, double size_B, struct arena scratch)
@@ -71,7 +73,8 @@ static struct guess guess_collective(const struct row_job *job, double size_B, s
     const struct inputs *in =
         inputs_collective(job->inputs, job->kind, size_B, job->algorithm, job->protocol, &scratch);
     struct collective_time time = predict_collective(in, &scratch);
-    return (struct guess){time.time_s, {time.interval_s[0], time.interval_s[1]}};
+    const struct coll_algo *algo = time.plan->n_colls > 0 ? time.plan->colls[0].algo : NULL;
+    return (struct guess){time.time_s, {time.interval_s[0], time.interval_s[1]}, algo};
 }
 
 static struct guess guess(const struct row_job *job, double size_B, bool collective,
@@ -126,6 +129,17 @@ static void note_part(const struct study *study, const struct row_job *job,
     row->pool = arena_text(study->perm, "%s, size class %d", reaches[class.reach], class.size + 1);
 }
 
+static struct guess last_guess(const struct check_row *last)
+{
+    return (struct guess){last->predicted_s, {last->low_s, last->high_s}, NULL};
+}
+
+static double bound_of(const struct row_job *job, double size_B, struct guess own,
+                       struct arena scratch)
+{
+    return bound_collective_s(job->inputs, job->kind, size_B, bound_help(own.algo), scratch);
+}
+
 void rows_predict(const struct study *study, const struct row_reader *reader,
                   struct stretch stretch)
 {
@@ -141,8 +155,10 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
         row->reason = refusal(study, &job, row, scratch);
         if (row->reason) continue;
         bool again = row_is_covered(&last) && !(row->size_B > last.size_B);
-        struct guess own = {last.predicted_s, {last.low_s, last.high_s}};
-        if (!again) own = guess(&job, row->size_B, collective, scratch);
+        struct guess own =
+            again ? last_guess(&last) : guess(&job, row->size_B, collective, scratch);
+        if (collective)
+            row->bound_s = again ? last.bound_s : bound_of(&job, row->size_B, own, scratch);
         row->predicted_s = own.time_s;
         row->low_s = own.interval.low_s;
         row->high_s = own.interval.high_s;

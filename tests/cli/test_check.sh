@@ -22,7 +22,7 @@ test_that "with sources for groups" grep -q '"id": "Oneflow-Inc/DLPerf report v1
 test_that "fluid scores as well" prints "$covered" check --table $colls --fidelity fluid
 
 test_that "--out and --report write files" run 0 check --table $colls --out "$work/rows.csv" --report "$work/report.md"
-test_that "rows come back with predicted and error" sh -c "head -1 '$work/rows.csv' | grep -q ',predicted,error,predicted_low,predicted_high,uncovered$'"
+test_that "rows come back with predicted and error" sh -c "head -1 '$work/rows.csv' | grep -q ',predicted,error,predicted_low,predicted_high,bound,uncovered$'"
 if command -v gnuplot >/dev/null; then
     test_that "--plot draws" run 0 check --table $colls --plot "$work/it's \"a plot\".png"
     test_that "a PNG" sh -c "head -c 4 '$work'/it*plot*.png | grep -q PNG"

@@ -1,6 +1,6 @@
 #include "bound.h"
 
-#include "cluster.h"
+#include "ideal.h"
 
 /* Servers of 8 GPUs with 100 GB/s of scale-up and 10 GB/s of PCIe each, and one NIC of 5 GB/s, on one
  * switch. */
@@ -94,6 +94,66 @@ static void a_network_that_sums_needs_the_data_once(void **state)
     assert_int_equal(bound_help(coll_find(COLL_ALLREDUCE, "nvls-tree")), HELP_SWITCH);
 }
 
+/* ---- nothing beats its bound ---- */
+
+static const struct fabric_spec *const fabrics[] = {
+    &one_switch,  &tree_two_to_one, &ideal_dragonfly, &ideal_dragonfly_plus,
+    &ideal_torus, &ideal_hyperx,    &ideal_rails,     &two_sites};
+
+/* four GPUs on a switch share one card of 10 GB/s */
+static struct node_spec narrow_server(void)
+{
+    return ideal_server(4, 1);
+}
+
+static bool can_run(const struct coll_algo *algo, int n, int per_node)
+{
+    struct coll_req req = {.kind = algo->kind,
+                           .n_ranks = n,
+                           .ranks_per_node = per_node,
+                           .n_channels = 1,
+                           .root = -1,
+                           .size_B = 4e6,
+                           .chunk_B = 65536};
+    return !algo->servers && algo->kind != COLL_SENDRECV && algo->fits(&req);
+}
+
+static void assert_bounded(const struct node_spec *node, const struct fabric_spec *fabric,
+                           const struct coll_algo *algo, int n, struct arena perm)
+{
+    struct inputs *in = alone(node, fabric, n, coll_op(0, algo->kind, 4e6, algo->name), &perm);
+    double bound_s = bound_collective_s(in, algo->kind, 4e6, bound_help(algo), perm);
+    struct three times = run_three(in, perm);
+    double least_s = fmin(fmin(times.estimate_s, times.fluid_s), times.message_s);
+    if (least_s < bound_s * (1 - 1e-9))
+        print_error("%s, %s %s, %d ranks: bound %g, times %g %g %g\n", fabric->kind,
+                    coll_kind_names[algo->kind], algo->name, n, bound_s, times.estimate_s,
+                    times.fluid_s, times.message_s);
+    assert_true(bound_s > 0);
+    assert_true(least_s >= bound_s * (1 - 1e-9));
+}
+
+/* every algorithm, in every fidelity, on every kind of network: servers of one GPU, and of four that
+ * share a card */
+static void nothing_beats_its_bound(void **state)
+{
+    static const int sizes[] = {8, 12};
+    struct node_spec nodes[] = {single_node, narrow_server()};
+    int n_runs = 0;
+    for (int f = 0; f < (int)(sizeof fabrics / sizeof fabrics[0]); f++) {
+        for (int a = 0; a < n_coll_algos; a++) {
+            for (int i = 0; i < 4; i++) {
+                const struct node_spec *node = &nodes[i % 2];
+                if (!can_run(&coll_algos[a], sizes[i / 2], node->gpus_per_node)) continue;
+                assert_bounded(node, fabrics[f], &coll_algos[a], sizes[i / 2],
+                               **(struct arena **)state);
+                n_runs++;
+            }
+        }
+    }
+    assert_true(n_runs > 8 * n_coll_algos);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +165,7 @@ int main(void)
         cmocka_unit_test(a_network_that_sums_needs_the_data_once),
         cmocka_unit_test(servers_of_one_node_are_reached_by_pcie_too),
         cmocka_unit_test(an_odd_number_of_nodes_has_unequal_halves),
+        cmocka_unit_test(nothing_beats_its_bound),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
