@@ -33,6 +33,7 @@ ALGO_DECLARE(local_server)
 ALGO_DECLARE(nvls_tree)
 ALGO_DECLARE(collnet)
 ALGO_DECLARE(collnet_chain)
+ALGO_DECLARE(two_level)
 bool nvls_fits(const struct coll_req *req);
 double nvls_wire_frac(const struct coll_req *req);
 double collnet_wire_frac(const struct coll_req *req);

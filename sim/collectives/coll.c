@@ -25,6 +25,9 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 #define SERVER "Li et al., OSDI 2014"
 #define KLENK  "Klenk et al., ISCA 2020"
 #define GRAHAM "Graham et al., Scalable hierarchical aggregation protocol (SHArP), COMHPC 2016"
+#define TRAEFF                                                                                     \
+    "Traeff & Hunold, Decomposing MPI collectives for exploiting multi-lane communication, "       \
+    "CLUSTER 2020"
 #define TOWERS "TensorFlow tf_cnn_benchmarks, variable_mgr.py, distributed_replicated"
 
 const struct coll_algo coll_algos[] = {
@@ -52,6 +55,10 @@ const struct coll_algo coll_algos[] = {
     {"ring", COLL_ALLGATHER, HOOKS(ring), .in_blocks = true, .source = RING},
     {"direct", COLL_ALLGATHER, HOOKS(direct), .in_blocks = true, .source = RING},
     {"nvls", COLL_ALLGATHER, IN_SWITCH, .source = KLENK},
+    {"hierarchical", COLL_ALLGATHER, HOOKS(two_level), .in_blocks = true, .source = TRAEFF},
+    {"nvls-collnet", COLL_ALLGATHER, COLLNET(two_level), .wire_frac = nvls_wire_frac,
+     .in_blocks = true, .source = GRAHAM},
+    {"collnet-direct", COLL_ALLGATHER, COLLNET(two_level), .in_blocks = true, .source = GRAHAM},
     {"recursive-doubling", COLL_ALLGATHER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_BROADCAST, HOOKS(chain), .source = CHAIN},
     {"binomial", COLL_BROADCAST, HOOKS(binomial), .source = THAKUR},

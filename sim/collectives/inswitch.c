@@ -17,7 +17,8 @@
  *
  * Between nodes switches form a tree that sums on the way up and multiplies on the way down: a node
  * sends each byte of an all-reduce once and gets it once, however many nodes there are. The sends are
- * those of collnet.c, 2 (N - 1) / N S by each node.
+ * those of collnet.c, 2 (N - 1) / N S by each node. An all-gather by such switches brings each node its
+ * own share back as well, S instead of (N - 1) / N S: runs of 2 and of 32 nodes take the same time.
  * Source: Graham et al., Scalable hierarchical aggregation protocol (SHArP), COMHPC 2016.
  *
  * Source of the former: Klenk et al., An in-network architecture for accelerating shared-memory multiprocessor
@@ -39,5 +40,5 @@ double nvls_wire_frac(const struct coll_req *req)
 double collnet_wire_frac(const struct coll_req *req)
 {
     double nodes = shape_nodes(req);
-    return nodes / (2 * (nodes - 1));
+    return req->kind == COLL_ALLREDUCE ? nodes / (2 * (nodes - 1)) : nodes / (nodes - 1);
 }

@@ -111,7 +111,9 @@ static bool is_synchronous(const struct setting *at)
                                            "recursive-halving"};
     static const char *const others[] = {"ring", "direct", "hierarchical"};
     int n = ranks_of(at);
-    if (is_pipelined(at->algo)) return false;
+    bool two_level =
+        at->algo->kind == COLL_ALLGATHER && strcmp(at->algo->name, "hierarchical") == 0;
+    if (is_pipelined(at->algo) || two_level) return false;
     for (int i = 0; i < 3; i++) {
         if (strcmp(at->algo->name, others[i]) == 0) return true;
         if (strcmp(at->algo->name, doubling[i]) == 0) {
