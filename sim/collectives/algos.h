@@ -34,6 +34,12 @@ ALGO_DECLARE(nvls_tree)
 ALGO_DECLARE(collnet)
 ALGO_DECLARE(collnet_chain)
 ALGO_DECLARE(two_level)
+ALGO_DECLARE(bruck)
+ALGO_DECLARE(pat)
+ALGO_DECLARE(relay)
+int64_t bruck_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
+int64_t pat_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
+int64_t relay_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 bool nvls_fits(const struct coll_req *req);
 double nvls_wire_frac(const struct coll_req *req);
 double collnet_wire_frac(const struct coll_req *req);

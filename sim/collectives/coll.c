@@ -28,6 +28,9 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 #define TRAEFF                                                                                     \
     "Traeff & Hunold, Decomposing MPI collectives for exploiting multi-lane communication, "       \
     "CLUSTER 2020"
+#define BRUCK  "Bruck et al., IEEE TPDS 8(11), 1997"
+#define PAT    "Jeaugey, arXiv 2506.20252, 2025"
+#define TUTEL  "Hwang et al., Tutel, MLSys 2023"
 #define TOWERS "TensorFlow tf_cnn_benchmarks, variable_mgr.py, distributed_replicated"
 
 const struct coll_algo coll_algos[] = {
@@ -51,6 +54,7 @@ const struct coll_algo coll_algos[] = {
     {"ring", COLL_REDUCE_SCATTER, HOOKS(ring), .in_blocks = true, .source = RING},
     {"direct", COLL_REDUCE_SCATTER, HOOKS(direct), .in_blocks = true, .source = RING},
     {"nvls", COLL_REDUCE_SCATTER, IN_SWITCH, .source = KLENK},
+    {"pat", COLL_REDUCE_SCATTER, HOOKS(pat), .unit = pat_unit, .in_blocks = true, .source = PAT},
     {"recursive-halving", COLL_REDUCE_SCATTER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_ALLGATHER, HOOKS(ring), .in_blocks = true, .source = RING},
     {"direct", COLL_ALLGATHER, HOOKS(direct), .in_blocks = true, .source = RING},
@@ -59,12 +63,18 @@ const struct coll_algo coll_algos[] = {
     {"nvls-collnet", COLL_ALLGATHER, COLLNET(two_level), .wire_frac = nvls_wire_frac,
      .in_blocks = true, .source = GRAHAM},
     {"collnet-direct", COLL_ALLGATHER, COLLNET(two_level), .in_blocks = true, .source = GRAHAM},
+    {"pat", COLL_ALLGATHER, HOOKS(pat), .unit = pat_unit, .in_blocks = true, .source = PAT},
+    {"bruck", COLL_ALLGATHER, HOOKS(bruck), .unit = bruck_unit, .in_blocks = true, .source = BRUCK},
     {"recursive-doubling", COLL_ALLGATHER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_BROADCAST, HOOKS(chain), .source = CHAIN},
     {"binomial", COLL_BROADCAST, HOOKS(binomial), .source = THAKUR},
     {"ring", COLL_REDUCE, HOOKS(chain), .source = CHAIN},
     {"binomial", COLL_REDUCE, HOOKS(binomial), .source = THAKUR},
     {"direct", COLL_ALLTOALL, HOOKS(direct), .in_blocks = true, .source = RING},
+    {"bruck", COLL_ALLTOALL, HOOKS(bruck), .unit = bruck_unit, .relays = true, .in_blocks = true,
+     .source = BRUCK},
+    {"hierarchical", COLL_ALLTOALL, HOOKS(relay), .unit = relay_unit, .relays = true,
+     .in_blocks = true, .source = TUTEL},
     {"direct", COLL_SENDRECV, HOOKS(sendrecv), .source = "Hockney, Parallel Computing 20(3), 1994"},
     {"shift", COLL_SENDRECV, HOOKS(shift), .source = "nccl-tests, src/sendrecv.cu"},
 };

@@ -78,7 +78,9 @@ struct coll_bundle {
 
 /* one message: lane is a FIFO of its source; data is the range [first_unit, first_unit + n_units) of
  * the algorithm's units(). Of all_gather and reduce_scatter, unit u is part of block u modulo n_ranks
- * (block r belongs to member r); of all_to_all, it is sent to member u modulo n_ranks. What arrives
+ * (block r belongs to member r); of all_to_all, it is sent to member u modulo n_ranks, where members
+ * pass on what is not theirs (relays) it comes from member u / n_ranks modulo n_ranks. An algorithm
+ * whose messages carry units that are not neighbours says which (unit). What arrives
  * waits in a buffer of its own until a send that waits for it begins (or the end), so a message never
  * changes data that an earlier send still has to carry. */
 enum { COLL_MAX_DEPS = 3 };
@@ -115,6 +117,7 @@ struct coll_algo {
     enum coll_kind kind;
     bool in_blocks; /* a message carries one of n_ranks blocks of the buffer, not all of it */
     bool servers;   /* has the n_servers further members */
+    bool relays;    /* all_to_all: members pass on what is not theirs */
     bool (*fits)(const struct coll_req *req); /* can run this request at all */
     double (*cost_s)(const struct coll_req *req,
                      struct coll_hops hops); /* closed form on an idle uniform network */
@@ -127,6 +130,9 @@ struct coll_algo {
     bool (*next)(const struct coll_req *req, int member, int lane, int64_t i,
                  struct coll_send *out);          /* false: lane is done */
     int64_t (*units)(const struct coll_req *req); /* parts the buffer is cut in */
+    int64_t (*unit)(
+        const struct coll_req *req, int member, const struct coll_send *send,
+        int64_t j); /* the j-th that a send of the member carries; NULL: first_unit + j */
     double (*wire_frac)(
         const struct coll_req *req); /* scale-up bytes of the busier direction of a cable
                                                         over those of the sends, where the switch sums

@@ -119,6 +119,15 @@ double shape_pipeline_s(struct coll_hops hops, const struct coll_phase *phase,
            phase->fill_intra_B * hops.intra.beta_s_per_B;
 }
 
+struct tier_load shape_shift_load(const struct coll_req *req, int distance, double bytes)
+{
+    int n = req->n_ranks, m = req->ranks_per_node;
+    if (m == n) return (struct tier_load){.intra_B = bytes};
+    int leaving = distance < n - distance ? distance : n - distance;
+    if (leaving > m) leaving = m;
+    return (struct tier_load){.intra_B = leaving < m ? bytes : 0, .inter_B = leaving * bytes};
+}
+
 struct tier_load shape_exchange_load(const struct coll_req *req, int step, struct exchange exchange,
                                      double bytes)
 {

@@ -96,6 +96,9 @@ int shape_branch_root(int n_nodes, int tree);
  * again, in buffers: S / 2 to its parent and both children in one, and to its parent in the other. */
 double shape_branch_egress(int n_nodes);
 
+/* shape_shift_load — a step in which each member sends to the one `distance` further on, or back. */
+struct tier_load shape_shift_load(const struct coll_req *req, int distance, double bytes);
+
 /* The way from any number of ranks to a power of two: of the first 2 `surplus` ranks the even ones
  * hand their data to their right neighbour and wait for the result; the rest are renumbered.
  *

@@ -48,10 +48,19 @@ static inline bool play_peek(const struct play *play, int member, int lane, stru
     assert_true(send->channel >= 0 && send->channel < play->req->n_channels);
     assert_true(send->slot >= 0 && send->slot < play->slots);
     assert_true(send->n_deps >= 0 && send->n_deps <= COLL_MAX_DEPS);
-    assert_true(send->first_unit >= 0 && send->n_units > 0 &&
-                send->first_unit + send->n_units <= play->units);
+    assert_true(send->n_units > 0 && send->n_units <= play->units);
     assert_true(send->size_B > 0);
     return true;
+}
+
+/* The j-th unit that a member's send carries. */
+static inline int64_t play_unit(const struct play *play, int member, const struct coll_send *send,
+                                int64_t j)
+{
+    int64_t u =
+        play->algo->unit ? play->algo->unit(play->req, member, send, j) : send->first_unit + j;
+    assert_true(u >= 0 && u < play->units);
+    return u;
 }
 
 static inline bool play_ready(const struct play *play, int member, const struct coll_send *send)
@@ -106,10 +115,18 @@ static inline bool sums(enum coll_kind kind)
     return kind == COLL_ALLREDUCE || kind == COLL_REDUCE_SCATTER || kind == COLL_REDUCE;
 }
 
-/* What member r begins with in unit u. */
-static inline uint64_t at_first(const struct coll_req *req, int r, int64_t u)
+/* Who a unit of an all_to_all that is passed on comes from. */
+static inline int origin_of(const struct coll_req *req, int64_t u)
 {
+    return (int)(u / req->n_ranks % req->n_ranks);
+}
+
+/* What member r begins with in unit u. */
+static inline uint64_t at_first(const struct play *play, int r, int64_t u)
+{
+    const struct coll_req *req = play->req;
     if (r >= req->n_ranks) return 0;
+    if (play->algo->relays) return origin_of(req, u) == r ? (uint64_t)1 << r : 0;
     if (req->kind == COLL_ALLGATHER) return u % req->n_ranks == r ? (uint64_t)1 << r : 0;
     if (req->kind == COLL_BROADCAST) return r == req->root ? (uint64_t)1 << r : 0;
     if (req->kind == COLL_SENDRECV) return r == 0 || req->n_ranks > 2 ? (uint64_t)1 << r : 0;
@@ -117,10 +134,12 @@ static inline uint64_t at_first(const struct coll_req *req, int r, int64_t u)
 }
 
 /* What it must end with; 0 = does not matter. */
-static inline uint64_t at_last(const struct coll_req *req, int r, int64_t u)
+static inline uint64_t at_last(const struct play *play, int r, int64_t u)
 {
+    const struct coll_req *req = play->req;
     int n = req->n_ranks;
     bool own = u % n == r;
+    if (play->algo->relays) return own ? (uint64_t)1 << origin_of(req, u) : 0;
     switch (req->kind) {
     case COLL_ALLREDUCE:
         return bits_below(n);
@@ -144,18 +163,20 @@ static inline uint64_t at_last(const struct coll_req *req, int r, int64_t u)
 static inline void take_in(struct numbers *numbers, int member, const struct parcel *parcel)
 {
     const struct coll_req *req = numbers->play.req;
-    uint64_t *have = numbers->have + member * numbers->play.units + parcel->send.first_unit;
-    for (int64_t u = 0; u < parcel->send.n_units; u++) {
-        assert_true(parcel->have[u] != 0); /* nobody sends what he has not got */
-        if (req->kind == COLL_ALLTOALL) {
-            assert_int_equal((parcel->send.first_unit + u) % req->n_ranks, member);
+    bool relays = numbers->play.algo->relays;
+    for (int64_t j = 0; j < parcel->send.n_units; j++) {
+        int64_t u = play_unit(&numbers->play, parcel->src, &parcel->send, j);
+        uint64_t *have = &numbers->have[member * numbers->play.units + u];
+        assert_true(parcel->have[j] != 0); /* nobody sends what he has not got */
+        if (req->kind == COLL_ALLTOALL && !relays) {
+            assert_int_equal(u % req->n_ranks, member);
             numbers->seen[parcel->src * req->n_ranks + member]++;
         } else if (parcel->send.reduce) {
             assert_true(sums(req->kind));
-            assert_true((have[u] & parcel->have[u]) == 0); /* nothing is added twice */
-            have[u] |= parcel->have[u];
+            assert_true((*have & parcel->have[j]) == 0); /* nothing is added twice */
+            *have |= parcel->have[j];
         } else {
-            have[u] = parcel->have[u];
+            *have = parcel->have[j];
         }
     }
 }
@@ -185,8 +206,8 @@ static inline bool try_begin(struct numbers *numbers, int member, int lane, stru
     struct parcel *parcel = arena_new(arena, struct parcel, 1);
     *parcel = (struct parcel){.src = member, .lane = lane, .send = send};
     parcel->have = arena_new(arena, uint64_t, send.n_units);
-    memcpy(parcel->have, numbers->have + member * play->units + send.first_unit,
-           (size_t)send.n_units * sizeof *parcel->have);
+    for (int64_t j = 0; j < send.n_units; j++)
+        parcel->have[j] = numbers->have[member * play->units + play_unit(play, member, &send, j)];
     *numbers->last = parcel;
     numbers->last = &parcel->next;
     play_begin(play, member, lane, &send);
@@ -233,10 +254,11 @@ static inline void check_ends(struct numbers *numbers)
     }
     for (int r = 0; r < req->n_ranks; r++) {
         for (int64_t u = 0; u < play->units; u++) {
-            uint64_t want = at_last(req, r, u);
+            uint64_t want = at_last(play, r, u);
             if (want) assert_int_equal(numbers->have[r * play->units + u], want);
         }
-        for (int dst = 0; req->kind == COLL_ALLTOALL && dst < req->n_ranks; dst++)
+        bool direct = req->kind == COLL_ALLTOALL && !play->algo->relays;
+        for (int dst = 0; direct && dst < req->n_ranks; dst++)
             assert_int_equal(numbers->seen[r * req->n_ranks + dst],
                              r == dst ? 0 : play->units / req->n_ranks);
     }
@@ -278,7 +300,7 @@ static inline void play_numbers(const struct coll_algo *algo, const struct coll_
     numbers.last = &numbers.travel;
     for (int r = 0; r < play->members; r++)
         for (int64_t u = 0; u < play->units; u++)
-            numbers.have[r * play->units + u] = at_first(req, r, u);
+            numbers.have[r * play->units + u] = at_first(play, r, u);
     bool any = true;
     while (any) {
         any = false;

@@ -173,6 +173,8 @@ static bool synchronous(const struct coll_algo *algo, const struct coll_req *req
     if (strcmp(algo->name, "recursive-doubling") == 0 ||
         strcmp(algo->name, "halving-doubling") == 0)
         return power_of_two(n);
+    if (strcmp(algo->name, "bruck") == 0 || strcmp(algo->name, "pat") == 0)
+        return m == 1 || m == n; /* some cross, some do not: these get ahead */
     if (algo->servers) return n / m % req->n_servers == 0;
     return true;
 }
@@ -267,7 +269,16 @@ static void textbook_forms_hold_for_eight_ranks(void **state)
     assert_close(cost("parameter-server", req), 2 * (alpha + 7 * s), 1e-12);
     req.n_servers = 8; /* a share each: what all-to-all would move, twice */
     assert_close(cost("parameter-server", req), 2 * (alpha + 7.0 / 8 * s), 1e-12);
-    req.n_ranks = 9; /* one surplus rank: two more messages of S */
+    req = request(COLL_ALLGATHER, 6, 1, 1); /* 3 steps of 1, 2, 2 and of 1, 1, 3 blocks */
+    assert_close(cost("bruck", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
+    assert_close(cost("pat", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
+    req.kind = COLL_REDUCE_SCATTER;
+    assert_close(cost("pat", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
+    req.kind = COLL_ALLTOALL; /* of 1 .. 5, bit 0: 1 3 5, bit 1: 2 3, bit 2: 4 5 */
+    assert_close(cost("bruck", req), 3 * alpha + 7.0 / 6 * s, 1e-12);
+    req.ranks_per_node = 2; /* half to the mate, then two thirds of two buffers out of the node */
+    assert_close(cost("hierarchical", req), 2 * alpha + (1.0 / 2 + 4.0 / 3) * s, 1e-12);
+    req = request(COLL_ALLREDUCE, 9, 1, 1); /* one surplus rank: two more messages of S */
     assert_close(cost("recursive-doubling", req), 5 * (alpha + s), 1e-12);
     assert_close(cost("halving-doubling", req), 8 * alpha + (2 + 14.0 / 8) * s, 1e-12);
     req = request(COLL_BROADCAST, 8, 1, 1);
