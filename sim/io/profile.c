@@ -145,6 +145,7 @@ const struct field profile_choice_fields[] = {
     REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
     INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),
     INT("max_nodes", struct lib_choice, max_nodes, 0, 1000000, "0", "most servers it is used for; 0 = no limit"),
+    INT("max_per_node", struct lib_choice, max_per_node, 0, 1000000, "0", "most ranks of a server it is used for; 0 = no limit"),
     REAL("channel_size", DIM_SIZE, struct lib_choice, channel_B, 0, LARGE, "0B", "one more channel is used for each so many bytes of the buffer; 0 = all, whatever the size"),
     REAL("channel_size_per_rank", DIM_SIZE, struct lib_choice, channel_per_rank_B, 0, LARGE, "0B", "the same, times the number of ranks; both add up"),
     REAL("peer_latency", DIM_TIME, struct lib_choice, per_peer_s, 0, 10, "0us", "of an all-to-all, for each peer"),

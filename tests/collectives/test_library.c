@@ -69,6 +69,18 @@ static void first_takes_the_first_row_allowed(void **state)
     assert_int_equal(library_choose(&lib, &large, equal, 32, NULL, NULL), 1);
 }
 
+static void rows_may_be_for_few_ranks_of_a_node(void **state)
+{
+    (void)state;
+    struct lib_choice rows[] = {row("ring", "Simple")};
+    struct library lib = {.choices = rows, .n_choices = 1, .selection = "first"};
+    struct coll_req req = of_size(1e6);
+    rows[0].max_per_node = 1;
+    assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), 0);
+    req.ranks_per_node = 2;
+    assert_int_equal(library_choose(&lib, &req, equal, 8, NULL, NULL), -1);
+}
+
 static void forced_names_leave_only_their_rows(void **state)
 {
     (void)state;
@@ -355,6 +367,7 @@ int main(void)
         cmocka_unit_test(earlier_row_wins_a_tie),
         cmocka_unit_test(spreads_stand_by_size_and_reach),
         cmocka_unit_test(first_takes_the_first_row_allowed),
+        cmocka_unit_test(rows_may_be_for_few_ranks_of_a_node),
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
