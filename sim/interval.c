@@ -9,7 +9,9 @@ static const double STEP = 0.02;
 
 static struct interval around(double time_s, struct sides sides)
 {
-    return (struct interval){time_s * exp(-sides.faster), time_s * exp(sides.slower)};
+    double low_s = time_s * exp(-sides.faster);
+    double high_s = time_s * exp(sides.slower);
+    return (struct interval){low_s, high_s};
 }
 
 /* ---- of parts ---- */

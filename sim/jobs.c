@@ -43,10 +43,9 @@ static double mean_step_s(const double *ends, int n_steps, struct window window,
 {
     int first = 0;
     while (first < n_steps - 1 && ends[first] < window.from_s) first++;
-    int last = n_steps - 1;
-    while (last > first && ends[last] > window.to_s) last--;
-    *n_mean = last - first;
-    return *n_mean > 0 ? (ends[last] - ends[first]) / *n_mean : HUGE_VAL;
+    *n_mean = 0;
+    for (int i = first + 1; i < n_steps && ends[i] <= window.to_s; i++) *n_mean = i - first;
+    return *n_mean > 0 ? (ends[first + *n_mean] - ends[first]) / *n_mean : HUGE_VAL;
 }
 
 /* As many steps of each as take about as long as in->train.n_iterations of the slowest. */

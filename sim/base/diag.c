@@ -45,6 +45,11 @@ bool diag_ok(const struct diag *diag)
     return diag->n_messages == 0;
 }
 
+bool diag_quiet_since(const struct diag *diag, int n_messages)
+{
+    return diag->n_messages <= n_messages;
+}
+
 void diag_print(const struct diag *diag, FILE *out)
 {
     for (int i = 0; i < diag->n_messages && i < DIAG_MAX; i++) {

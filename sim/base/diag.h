@@ -29,6 +29,9 @@ void diag_error(struct diag *diag, struct diag_place place, const char *format, 
     __attribute__((format(printf, 3, 4)));
 
 bool diag_ok(const struct diag *diag);
+
+/* diag_quiet_since — no message since there were so many. */
+bool diag_quiet_since(const struct diag *diag, int n_messages);
 void diag_print(const struct diag *diag, FILE *out);
 
 /* diag_nearest — the candidate with the smallest edit distance to `word`, NULL when none is

@@ -153,13 +153,13 @@ static const char *as_written(const struct json_node *node, struct arena *perm)
 const char *field_meaning(const char *help, const char *value, struct arena *perm)
 {
     const char *end;
-    double wanted;
+    double number;
     double stands;
-    if (!unit_number(value, &end, &wanted)) return NULL;
+    if (!unit_number(value, &end, &number)) return NULL;
     for (const char *part = help; part; part = strchr(part, ';')) {
         part += strspn(part, "; ");
         if (!unit_number(part, &end, &stands) || strncmp(end, " = ", 3) != 0) continue;
-        if (stands < wanted || stands > wanted) continue;
+        if (stands < number || stands > number) continue;
         return arena_text(perm, "%.*s", (int)strcspn(end + 3, ";"), end + 3);
     }
     return NULL;

@@ -152,7 +152,7 @@ const struct net_graph *graph_file_read_text(const char *file, const char *text,
         dot_read(&draft, text, length);
     else
         read_json(&draft, text, length);
-    return diag->n_messages == before ? graph_draft_finish(&draft) : NULL;
+    return diag_quiet_since(diag, before) ? graph_draft_finish(&draft) : NULL;
 }
 
 const struct net_graph *graph_file_read(const char *file, struct arena *perm, struct diag *diag)

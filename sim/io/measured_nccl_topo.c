@@ -49,7 +49,7 @@ bool nccl_topo_opens(const char *text, size_t length)
     const char *wanted[] = {"<system", "<?xml"};
     for (int i = 0; i < 2; i++) {
         size_t n = strlen(wanted[i]);
-        if (length - at > n && !strncmp(text + at, wanted[i], n)) return true;
+        if (at + n < length && !strncmp(text + at, wanted[i], n)) return true;
     }
     return false;
 }

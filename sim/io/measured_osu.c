@@ -46,7 +46,6 @@ static const struct osu_test tests[] = {
 
 struct osu {
     const struct osu_test *test; /* NULL: none yet, or one that is not read */
-    const char *unread;
     enum role roles[READING_COLUMNS];
     int n_columns;
 };

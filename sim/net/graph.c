@@ -435,7 +435,7 @@ static int next_link(struct walk *walk, int s)
     for (int i = graph->first_out[s]; i < graph->first_out[s + 1]; i++)
         n_ways += leads_nearer(walk, graph->net, s, graph->out[i]);
     must(n_ways > 0);
-    uint64_t ways = (uint64_t)n_ways;
+    uint64_t ways = n_ways > 0 ? (uint64_t)n_ways : 1;
     uint64_t turn = walk->digits % ways;
     if (walk->topo->fabric->ecmp)
         turn = fabric_hash(walk->topo, walk->src, walk->dst, walk->key, walk->n) % ways;

@@ -35,7 +35,7 @@ static bool read_base(const struct options *options, struct gpu *gpu, struct are
     int before = diag->n_messages;
     profile_read_gpu(&reader, (struct profile_ref){json, NULL, options->base}, &profile);
     *gpu = profile.gpu;
-    return diag->n_messages == before;
+    return diag_quiet_since(diag, before);
 }
 
 static const struct raw **read_all(const struct options *options, struct arena *perm,

@@ -34,7 +34,9 @@ static int stage_of(const struct topo *topo, int s)
 static struct point on_circle(double part, double radius)
 {
     const double TURN = 6.283185307179586;
-    return (struct point){radius * sin(TURN * part), radius * cos(TURN * part)};
+    double x = radius * sin(TURN * part);
+    double y = radius * cos(TURN * part);
+    return (struct point){x, y};
 }
 
 static void place_switches(struct places *places)

@@ -99,7 +99,7 @@ static double predict_stream(const struct solve *solve, const struct calibrate_r
 struct use {
     const char *benchmark;
     enum measured_kind kind;
-    double (*size)(const struct raw_row *row);
+    double (*size_of)(const struct raw_row *row);
 };
 static const struct use uses[] = {
     {"gemm", MEASURED_PRODUCT, size_products},
@@ -201,12 +201,12 @@ static void gather(struct calibrating *at)
         for (int r = 0; r < raw->n_rows; r++) {
             const struct raw_row *row = &raw->rows[r];
             if (!is_usable(at, raw, row)) continue;
-            at->rows[at->n_rows++] =
-                (struct calibrate_row){.raw = raw,
-                                       .row = row,
-                                       .size = use_of(row->benchmark)->size(row),
-                                       .measured_s = row->time_s,
-                                       .sd = relative_sd(row)};
+            const struct use *use = use_of(row->benchmark);
+            at->rows[at->n_rows++] = (struct calibrate_row){.raw = raw,
+                                                            .row = row,
+                                                            .size = use->size_of(row),
+                                                            .measured_s = row->time_s,
+                                                            .sd = relative_sd(row)};
         }
     }
 }
@@ -763,5 +763,5 @@ struct calibration *calibrate(const struct calibrate_input *input, struct arena 
     fit_attention(&at);
     fit_lines(&at, MEASURED_HOST);
     fit_lines(&at, MEASURED_NETWORK);
-    return diag->n_messages == before ? out : NULL;
+    return diag_quiet_since(diag, before) ? out : NULL;
 }

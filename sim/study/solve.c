@@ -70,9 +70,9 @@ static double median_fit_sd(struct solve *solve, const struct lsq_result *result
     int n = solve->n_constants;
     double *sd = arena_new(&scratch, double, solve->n_rows);
     double *slope = arena_new(&scratch, double, (int64_t)solve->n_rows *n);
-    double x[SOLVE_MAX_CONSTANTS];
-    memcpy(x, result->x, (size_t)n * sizeof *x);
     for (int c = 0; c < n; c++) {
+        double x[SOLVE_MAX_CONSTANTS];
+        memcpy(x, result->x, (size_t)n * sizeof *x);
         for (int side = -1; side <= 1; side += 2) {
             x[c] = result->x[c] + side * SMALL;
             set_logarithms(solve, x);
@@ -80,7 +80,6 @@ static double median_fit_sd(struct solve *solve, const struct lsq_result *result
                 slope[i * n + c] +=
                     side * log(solve->predict(solve, solve->rows[i])) / (2.0 * SMALL);
         }
-        x[c] = result->x[c];
     }
     for (int i = 0; i < solve->n_rows; i++)
         sd[i] = lsq_predicted_sd(result, slope + (ptrdiff_t)i * n, n);
