@@ -2,6 +2,9 @@
 
 #include "engine.h"
 #include "fold.h"
+#include "net/fabric.h"
+#include "net/routing.h"
+#include "net/shapes.h"
 
 #include <string.h>
 
@@ -383,11 +386,54 @@ static const struct fabric_spec ragged_hyperx = {.kind = "hyperx",
 static const struct fabric_spec *const kinds[] = {
     &one_switch, &tree_two_to_one, &tree_ecmp, &ragged_dragonfly, &ragged_torus, &ragged_hyperx};
 
-/* Two groups of n / 2 ranks side by side, so that there is something to fold, for one collective. */
-static void assert_folds(const struct fabric_spec *fabric, const struct coll_algo *algo, int n,
-                         bool slow, struct arena perm)
+/* Kinds made of parts, groups under spines, and a ring of switches from a file: numbers that ports do not
+ * fill. Those with cards in several planes take servers of two cards. */
+static const struct {
+    const char *kind, *part;
+    bool quads;
+    int hosts_per_leaf, planes, sites, gateways, p, a, h, qps;
+} shapes[] = {
+    {.kind = "dragonfly-plus", .p = 2, .a = 2, .h = 2},
+    {.kind = "cascade", .p = 1, .a = 6},
+    {.kind = "rail-only", .quads = true, .hosts_per_leaf = 4},
+    {.kind = "multi-plane", .quads = true, .hosts_per_leaf = 2, .planes = 2},
+    {.kind = "multi-plane", .part = "dragonfly", .quads = true, .p = 1, .a = 2, .h = 1},
+    {.kind = "multi-site", .hosts_per_leaf = 3, .sites = 2, .gateways = 2},
+    {.kind = "multi-site", .part = "torus", .p = 2, .sites = 3, .gateways = 1},
+    {.kind = "dragonfly", .p = 2, .a = 3, .h = 1, .qps = 3},
+    {.kind = "fat-tree", .hosts_per_leaf = 3, .qps = 2},
+    {.kind = "graph"},
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static struct fabric_spec shape_spec(int s, const char *routing, int n_ports, struct arena *perm)
 {
-    struct topo *topo = build_topo(&single_node, fabric, n, &perm);
+    struct fabric_spec spec = {.kind = shapes[s].kind,
+                               .part = shapes[s].part ? shapes[s].part : "fat-tree",
+                               .hosts_per_leaf = shapes[s].hosts_per_leaf,
+                               .planes = shapes[s].planes,
+                               .sites = shapes[s].sites,
+                               .gateways = shapes[s].gateways,
+                               .ports_per_router = shapes[s].p,
+                               .routers_per_group = shapes[s].a,
+                               .global_per_router = shapes[s].h,
+                               .qps = shapes[s].qps,
+                               .oversubscription = 1,
+                               .core_oversubscription = 1,
+                               .link_latency_s = 0.5 * US,
+                               .global_latency_s = 1.5 * US,
+                               .routing = routing,
+                               .wiring = "packed",
+                               .seed = 3};
+    if (strcmp(spec.kind, "graph") == 0) spec.graph = ring_graph(5, n_ports, perm);
+    return spec;
+}
+
+/* Two groups of n / 2 ranks side by side, so that there is something to fold, for one collective. */
+static void assert_folds(struct topo *topo, const struct coll_algo *algo, bool slow,
+                         struct arena perm)
+{
+    int n = topo->n_gpus;
     if (slow) slow_middle_link(topo);
     struct job *job = new_job((struct mesh){2, {2, n / 2}, {"side", "dp"}}, 1, &perm);
     job->comms[0] =
@@ -401,8 +447,8 @@ static void assert_folds(const struct fabric_spec *fabric, const struct coll_alg
         end_s[fold] = engine_run(plan_build(in, &perm), &scale_none, &perm)->end_s;
     }
     if (fabs(end_s[1] / end_s[0] - 1.0) > 1e-9)
-        print_error("%s, %s %s, %d ranks%s\n", fabric->kind, coll_kind_names[algo->kind],
-                    algo->name, n, slow ? ", slow link" : "");
+        print_error("%s %s, %s %s, %d ranks%s\n", topo->fabric_spec.kind, topo->fabric_spec.routing,
+                    coll_kind_names[algo->kind], algo->name, n, slow ? ", slow link" : "");
     assert_close(end_s[1], end_s[0], 1e-9);
 }
 
@@ -413,10 +459,26 @@ static void every_algorithm_folds_on_every_fabric(void **state)
         for (int a = 0; a < n_coll_algos; a++) {
             if (coll_algos[a].servers || coll_algos[a].kind == COLL_SENDRECV) continue;
             for (int i = 0; i < 6; i++) {
-                assert_folds(kinds[f], &coll_algos[a], sizes[i / 2], i % 2,
-                             **(struct arena **)state);
+                struct arena perm = **(struct arena **)state;
+                struct topo *topo = build_topo(&single_node, kinds[f], sizes[i / 2], &perm);
+                assert_folds(topo, &coll_algos[a], i % 2, perm);
             }
         }
+    }
+}
+
+/* Graphs and fabrics of parts have no detours; the others take every routing. */
+static void every_algorithm_folds_under_every_routing(void **state)
+{
+    for (int i = 0; i < N_SHAPES * n_routings * n_coll_algos; i++) {
+        int s = i % N_SHAPES, r = i / N_SHAPES % n_routings, a = i / N_SHAPES / n_routings;
+        if (coll_algos[a].servers || coll_algos[a].kind == COLL_SENDRECV) continue;
+        if (routings[r].detours && !fabric_find(shapes[s].kind)->group) continue;
+        struct arena perm = **(struct arena **)state;
+        const struct node_spec *node = shapes[s].quads ? &quad_node : &single_node;
+        int n = shapes[s].quads ? 20 : 14, n_nics = n / node->gpus_per_node * node->nics_per_node;
+        struct fabric_spec spec = shape_spec(s, routings[r].name, n_nics, &perm);
+        assert_folds(build_topo(node, &spec, n, &perm), &coll_algos[a], i % 3 == 0, perm);
     }
 }
 
@@ -494,6 +556,7 @@ int main(void)
         cmocka_unit_test(folded_runs_equal_unfolded_ones),
         cmocka_unit_test(the_slow_link_slows_the_run),
         cmocka_unit_test(every_algorithm_folds_on_every_fabric),
+        cmocka_unit_test(every_algorithm_folds_under_every_routing),
         cmocka_unit_test(merging_is_exact_where_links_are_alike),
         cmocka_unit_test(merged_runs_are_near_exact_ones),
         cmocka_unit_test(merged_rings_end_with_the_slowest),
