@@ -53,6 +53,13 @@ struct scale {
 };
 extern const struct scale scale_none;
 
+/* scale_of — the factor on the capacity of a resource of the plan. */
+static inline double scale_of(const struct scale *scale, const struct plan *plan, int resource)
+{
+    if (resource >= plan->n_link_classes) return scale->hbm;
+    return scale->tier[plan->in->topo->links[plan->rep_link[resource]].tier];
+}
+
 /* engine_run — play in->job for its iterations in fluid fidelity. A job that cannot finish (ranks
  * wait for each other) has iteration_s = INFINITY and says why in run->stuck. */
 struct run *engine_run(const struct plan *plan, const struct scale *scale, struct arena *perm);

@@ -10,4 +10,9 @@
  * logarithm of all kernel, host or network times at once. */
 struct run *estimate_run(const struct plan *plan, struct arena *perm);
 
+/* estimate_period — the same without spans and memory, at times and rates scaled: some thousands a second.
+ * Rates other than as planned need a plan of fidelity estimate, which keeps how it came to its times. */
+struct run estimate_period(const struct plan *plan, const struct scale *scale,
+                           struct arena scratch);
+
 #endif

@@ -523,6 +523,15 @@ static void warn_queued(struct planner *planner, const struct plan_coll *coll,
                 planner->scratch);
 }
 
+/* For what-ifs by closed forms. */
+static const struct reaches *keep_reaches(struct planner *planner, enum coll_kind kind, int group)
+{
+    if (planner->in->fidelity != FIDELITY_ESTIMATE) return NULL;
+    struct reaches *kept = arena_new(planner->perm, struct reaches, 1);
+    *kept = planner->layout->reaches[place_ordered(kind)][group];
+    return kept;
+}
+
 static int add_coll(struct planner *planner, int use, int group_class)
 {
     struct plan *plan = planner->plan;
@@ -544,6 +553,8 @@ static int add_coll(struct planner *planner, int use, int group_class)
         struct met met = meet(planner, choice, rep);
         add_phases(planner, coll, &met);
         warn_queued(planner, coll, &layout->reaches[place_ordered(coll->req.kind)][rep]);
+        coll->hops = met.hops;
+        coll->reaches = keep_reaches(planner, coll->req.kind, rep);
         coll->launch_s = planner->in->library.launch_s;
         coll->estimate_s = estimate_s(planner, coll, met.hops);
         double idle_s = library_issue_s(&planner->in->library, &coll->req) - coll->estimate_s;

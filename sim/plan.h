@@ -51,6 +51,8 @@ struct plan_coll {
     double launch_s;
     double estimate_s; /* alone on the network: closed form, or its phases one after the other where
                           that takes longer; launch and base latency included */
+    struct coll_hops hops;         /* of the closed form */
+    const struct reaches *reaches; /* its group's ways; NULL unless in->fidelity is estimate */
 };
 
 struct plan_group { /* a class of groups of one communicator */

@@ -122,12 +122,8 @@ static double *scaled_capacity(const struct plan *plan, const struct scale *scal
                                struct arena *perm)
 {
     double *capacity = arena_new(perm, double, plan->n_resources + n_ports);
-    for (int r = 0; r < plan->n_resources; r++) {
-        bool is_link = r < plan->n_link_classes;
-        double factor =
-            is_link ? scale->tier[plan->in->topo->links[plan->rep_link[r]].tier] : scale->hbm;
-        capacity[r] = plan->capacity[r] * factor;
-    }
+    for (int r = 0; r < plan->n_resources; r++)
+        capacity[r] = plan->capacity[r] * scale_of(scale, plan, r);
     for (int p = 0; p < n_ports; p++) capacity[plan->n_resources + p] = 1.0;
     return capacity;
 }

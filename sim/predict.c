@@ -34,14 +34,11 @@ static struct run *run_at(const struct inputs *in, const struct plan *plan, stru
     return engine_run(plan, &scale_none, perm);
 }
 
-static const struct run *play(const struct plan *plan, struct scale scale, struct arena *perm)
-{
-    return engine_run(plan, &scale, perm);
-}
-
 static double time_at(const struct plan *plan, struct scale scale, struct arena scratch)
 {
-    return play(plan, scale, &scratch)->iteration_s;
+    if (plan->in->fidelity == FIDELITY_ESTIMATE)
+        return estimate_period(plan, &scale, scratch).iteration_s;
+    return engine_run(plan, &scale, &scratch)->iteration_s;
 }
 
 /* ---- where the step goes ---- */
@@ -191,7 +188,7 @@ static double one_gpu_time(const struct inputs *in, struct arena scratch, double
     adjust_job(&in->adjust, one->job);
     *samples = one->job->samples_per_iteration;
     const struct plan *plan = plan_build(one, &scratch);
-    return estimate_run(plan, &scratch)->iteration_s;
+    return estimate_period(plan, &scale_none, scratch).iteration_s;
 }
 
 /* ---- what limits ---- */
@@ -206,15 +203,22 @@ static int compare_gains(const void *left, const void *right)
 /* what-ifs are compared with the plan as it is, in the fidelity they are run in */
 struct base {
     const struct plan *plan;
-    const struct run *run;
     double time_s;
+    bool tier_holds[N_TIERS]; /* may a link of it hold something back? */
 };
 
-static struct base base_of(const struct result *result, struct arena *perm)
+/* Closed forms do not say what holds them back. */
+static struct base base_of(const struct result *result, struct arena scratch)
 {
-    bool known = result->in->fidelity == FIDELITY_FLUID;
-    const struct run *run = known ? result->run : play(result->plan, scale_none, perm);
-    return (struct base){result->plan, run, run->iteration_s};
+    struct base base = {.plan = result->plan, .time_s = result->run->iteration_s};
+    for (int tier = 0; tier < N_TIERS; tier++) base.tier_holds[tier] = true;
+    if (result->in->fidelity == FIDELITY_ESTIMATE) return base;
+    const struct run *run = result->run;
+    if (result->in->fidelity != FIDELITY_FLUID)
+        run = engine_run(result->plan, &scale_none, &scratch);
+    base.time_s = run->iteration_s;
+    memcpy(base.tier_holds, run->tier_holds, sizeof base.tier_holds);
+    return base;
 }
 
 static void add_gain(struct result *result, const char *kind, struct base base, struct scale scale,
@@ -262,7 +266,7 @@ static void add_links_together(struct result *result, struct base base, struct a
 {
     double best_tier = 0.0;
     bool any_holds = false;
-    for (int tier = 0; tier < N_TIERS; tier++) any_holds |= base.run->tier_holds[tier];
+    for (int tier = 0; tier < N_TIERS; tier++) any_holds |= base.tier_holds[tier];
     if (!any_holds) return;
     for (int g = 0; g < result->n_gains; g++) {
         if (tier_of(result->gains[g].kind) == N_TIERS) continue;
@@ -293,7 +297,7 @@ static void try_gains(struct result *result, struct base base, struct arena scra
         if (!uses_tier(result->plan, (enum tier)tier)) continue;
         scale = scale_none;
         scale.tier[tier] = 2.0;
-        if (base.run->tier_holds[tier]) {
+        if (base.tier_holds[tier]) {
             add_gain(result, tier_names[tier], base, scale, scratch);
         } else {
             add_no_gain(result, tier_names[tier]);
@@ -410,7 +414,7 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
     warn_of_impossible(result, perm);
-    struct base base = base_of(result, perm);
+    struct base base = base_of(result, *perm);
     try_gains(result, base, *perm);
     struct interval interval = interval_step(result->plan, result->run, *perm);
     result->interval_s[0] = interval.low_s;

@@ -63,7 +63,8 @@ struct result {
     int n_jobs;
 };
 
-/* predict — plan, run in in->fidelity, and what-ifs (always in fluid, on the same plan). */
+/* predict — plan, run in in->fidelity, and what-ifs on the same plan: by closed forms under estimate, else in
+ * fluid. */
 struct result *predict(const struct inputs *in, struct arena *perm);
 
 /* result_warn — add a warning. */

@@ -244,7 +244,8 @@ struct against *against_open(const struct against_files *files,
 static double step_s(const struct inputs *in, struct arena scratch)
 {
     const struct plan *plan = plan_build(in, &scratch);
-    if (in->fidelity == FIDELITY_ESTIMATE) return estimate_run(plan, &scratch)->iteration_s;
+    if (in->fidelity == FIDELITY_ESTIMATE)
+        return estimate_period(plan, &scale_none, scratch).iteration_s;
     if (in->fidelity == FIDELITY_MESSAGE) return engine_message(plan, &scratch)->iteration_s;
     return engine_run(plan, &scale_none, &scratch)->iteration_s;
 }

@@ -47,25 +47,25 @@ struct guess {
     const struct coll_algo *algo; /* of a collective, else NULL */
 };
 
-static const struct run *run_step(const struct plan *plan, struct arena *perm)
+static struct run run_step(const struct plan *plan, struct arena scratch)
 {
     switch (plan->in->fidelity) {
     case FIDELITY_ESTIMATE:
-        return estimate_run(plan, perm);
+        return estimate_period(plan, &scale_none, scratch);
     case FIDELITY_FLUID:
-        return engine_run(plan, &scale_none, perm);
+        return *engine_run(plan, &scale_none, &scratch);
     case FIDELITY_MESSAGE:
     case N_FIDELITIES:
         break;
     }
-    return engine_message(plan, perm);
+    return *engine_message(plan, &scratch);
 }
 
 static struct guess guess_step(const struct inputs *in, struct arena scratch)
 {
     const struct plan *plan = plan_build(in, &scratch);
-    const struct run *run = run_step(plan, &scratch);
-    return (struct guess){run->iteration_s, interval_step(plan, run, scratch), NULL};
+    struct run run = run_step(plan, scratch);
+    return (struct guess){run.iteration_s, interval_step(plan, &run, scratch), NULL};
 }
 
 static struct guess guess_collective(const struct row_job *job, double size_B, struct arena scratch)

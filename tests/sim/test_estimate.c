@@ -90,6 +90,41 @@ static void without_contention_it_is_the_engine_op_by_op(void **state)
     }
 }
 
+/* The period alone is that of the run, to the bit; path by path as well. */
+static void a_period_is_that_of_the_whole_run(void **state)
+{
+    struct rng *rng = rng_open(12, "estimate", *state);
+    for (int turn = 0; turn < 40; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct inputs *in = inputs_of(random_job(rng, &scratch), &ideal_tree2, &scratch);
+        const struct plan *plan = plan_build(in, &scratch);
+        const struct run *run = estimate_run(plan, &scratch);
+        struct run period = estimate_period(plan, &scale_none, scratch);
+        assert_memory_equal(&period.iteration_s, &run->iteration_s, sizeof period.iteration_s);
+        assert_memory_equal(period.path_s, run->path_s, sizeof period.path_s);
+    }
+}
+
+/* What-ifs, where nothing meets, are those of the engine: each kind alone, then all at once. */
+static void a_scaled_period_is_that_of_the_scaled_engine(void **state)
+{
+    struct rng *rng = rng_open(13, "estimate", *state);
+    for (int turn = 0; turn < 40; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct inputs *in = inputs_of(random_job(rng, &scratch), &one_switch, &scratch);
+        struct scale scale = scale_none;
+        int kind = turn % 4;
+        if (kind == 0 || kind == 3) scale.kernel = 0.5;
+        if (kind == 1 || kind == 3) scale.latency = 0.25;
+        for (int tier = 0; tier < N_TIERS; tier++)
+            if (kind >= 2) scale.tier[tier] = 3.0;
+        in->fidelity = FIDELITY_ESTIMATE;
+        const struct plan *plan = plan_build(in, &scratch);
+        double fluid_s = engine_run(plan, &scale, &scratch)->iteration_s;
+        assert_close(estimate_period(plan, &scale, scratch).iteration_s, fluid_s, 1e-9);
+    }
+}
+
 /* Two rings of two ranks side by side, 10 MB each at 10 GB/s, alpha 2 us, 2 steps: alone 1.004 ms; in the
  * engine, together, twice the bytes. */
 static void others_on_the_link_are_not_seen(void **state)
@@ -145,6 +180,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_contention_it_is_the_engine_op_by_op),
+        cmocka_unit_test(a_period_is_that_of_the_whole_run),
+        cmocka_unit_test(a_scaled_period_is_that_of_the_scaled_engine),
         cmocka_unit_test(others_on_the_link_are_not_seen),
         cmocka_unit_test(its_own_flows_on_a_link_are_seen),
         cmocka_unit_test(a_repeated_collective_takes_as_many_times_as_long),
