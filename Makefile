@@ -29,7 +29,7 @@ OUT   := $(BUILD_DIR)/$(BUILD)
 
 # Debian's names of what each target needs
 FOR_BUILD = gcc make pkg-config libc6-dev libgsl-dev libcsv-dev libcjson-dev libopenblas-dev
-FOR_TEST  = $(FOR_BUILD) libcmocka-dev
+FOR_TEST  = $(FOR_BUILD) libcmocka-dev libopenmpi-dev openmpi-bin
 FOR_PLOTS = $(FOR_BUILD) gnuplot-nox
 FOR_LINT  = $(FOR_TEST) clang-format clang-tidy cppcheck
 FOR_FUZZ  = $(FOR_BUILD) clang libclang-rt-14-dev
@@ -51,7 +51,7 @@ PARALLEL = $(if $(findstring j,$(MAKEFLAGS)),,-j$(shell nproc))
 say      = @$(if $(V),,echo "  $(1) $@";)
 need     = dpkg -s $(1) >/dev/null 2>&1 || .ci/packages $(1)
 
-.PHONY: all test lint format fuzz golden bench plots demo docs validation headline deps install clean suites benches fuzzers run-suites
+.PHONY: all test lint format fuzz golden bench plots demo docs validation headline deps install clean suites benches fuzzers run-suites always
 all:
 	@$(call need,$(FOR_BUILD))
 	@$(MAKE) --no-print-directory $(PARALLEL) $(OUT)/dpsim $(OUT)/dpsim-calib
@@ -112,11 +112,23 @@ $(OUT)/tests/calib/test_cuda: $(PLAYED) $(OUT)/tests/calib/played/on_cpu.o $(OUT
     $(OUT)/calib/gemm_args.o $(OUT)/calib/reference.o
 $(OUT)/tests/calib/test_cuda: LDLIBS += -lstdc++ -ldl
 
-# Calibration: the CPU and a fake clock always, GPUs where there is CUDA (below)
-CALIB_LIBS = $(shell pkg-config --libs openblas) -lpthread
+# Calibration: the CPU and a fake clock always, ranks of MPI where Open MPI is, GPUs where there is CUDA (above)
+MPI_FOUND := $(shell pkg-config --exists ompi-c 2>/dev/null && echo yes)
+MPI_USE := $(if $(MPI_FOUND),-DCALIB_MPI $(patsubst -I%,-isystem %,$(filter -I%,$(shell pkg-config --cflags ompi-c))))
+CALIB_LIBS = $(shell pkg-config --libs openblas) $(if $(MPI_FOUND),$(filter-out -I%,$(shell pkg-config --cflags --libs ompi-c))) -lpthread
 $(OUT)/dpsim-calib: $(OUT)/calib/main.o $(CUDA_OBJECTS) $(OUT)/calib.a $(OUT)/base.a
 	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CALIB_LIBS) $(CUDA_LIBS) $(LDLIBS)
 $(OUT)/calib/main.o: CPPFLAGS += $(if $(CUDA_OBJECTS),-DCALIB_CUDA)
+$(OUT)/calib/mpi.o: CPPFLAGS += $(MPI_USE)
+# What was found decides what these are made of, so they are made anew when it is another.
+FOUND_main = $(if $(CUDA_OBJECTS),CUDA)
+FOUND_mpi  = $(MPI_USE)
+FOUND_cuda = $(NVCC) $(CUDA_ARCHS) $(CUDA_USE)
+$(OUT)/calib/found.%: always
+	@mkdir -p $(@D) && echo '$(FOUND_$*)' | cmp -s - $@ || echo '$(FOUND_$*)' >$@
+$(OUT)/calib/main.o: $(OUT)/calib/found.main
+$(OUT)/calib/mpi.o: $(OUT)/calib/found.mpi
+$(CUDA_OBJECTS): $(OUT)/calib/found.cuda
 # loops over rows are to be vectorised, as those of frameworks are
 $(OUT)/calib/cpu_rows.o: CFLAGS += $(if $(filter release,$(BUILD)),-O3)
 $(OUT)/calib/cpu_products.o: CPPFLAGS += $(shell pkg-config --cflags openblas)
@@ -150,7 +162,7 @@ test:
 	    $(MAKE) --no-print-directory BUILD=$$build TOTALS=$$totals run-suites; \
 	done; tests/run.sh $$totals; status=$$?; rm -f $$totals; exit $$status
 
-lint: export CPPFLAGS := $(CPPFLAGS) $(shell pkg-config --cflags openblas 2>/dev/null)
+lint: export CPPFLAGS := $(CPPFLAGS) $(shell pkg-config --cflags openblas 2>/dev/null) $(MPI_USE)
 lint: export WARN := $(WARN)
 lint: export BUILD_DIR := $(BUILD_DIR)
 lint:

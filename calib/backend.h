@@ -69,6 +69,9 @@ struct calib_backend {
     void (*release)(const struct calib_case *c);
     void (*close)(void);
 
+    /* ranks_per_node — of the ranks that take part; NULL: all are in one machine. */
+    int (*ranks_per_node)(const struct calib_case *c);
+
     /* now_s — seconds since some moment, for the budget; NULL: the wall clock. */
     double (*now_s)(void);
 };

@@ -343,20 +343,28 @@ static void launch_cases(struct calib_cases *cases, const struct calib_case *of)
     }
 }
 
-/* products of 1024 to 8192 beside copies or collectives that never end before them */
+/* A square product beside 1 to 256 MiB; false when it is larger than the limits. */
+static bool add_beside(struct calib_cases *cases, const struct calib_case *of, int64_t side)
+{
+    bool is_there = false;
+    for (int64_t size_B = MIB; size_B <= 256 * MIB; size_B *= 16) {
+        struct calib_case c = *of;
+        c.layout = "nn";
+        c.m = c.n = c.k = side;
+        c.batch = 1;
+        c.size_B = (double)size_B;
+        is_there = add(cases, c) || is_there;
+    }
+    return is_there;
+}
+
+/* products of 512 to 8192 beside copies or collectives that never end before them; quick: one of them,
+ * large where it can be */
 static void beside_cases(struct calib_cases *cases, const struct calib_case *of)
 {
-    static const int64_t sides[] = {4096, 1024, 2048, 8192};
-    int n = cases->request->quick ? 1 : 4;
-    for (int s = 0; s < n; s++) {
-        for (int64_t size_B = MIB; size_B <= 256 * MIB; size_B *= 16) {
-            struct calib_case c = *of;
-            c.layout = "nn";
-            c.m = c.n = c.k = sides[s];
-            c.batch = 1;
-            c.size_B = (double)size_B;
-            add(cases, c);
-        }
+    static const int64_t sides[] = {4096, 512, 1024, 2048, 8192};
+    for (size_t s = 0; s < sizeof sides / sizeof sides[0]; s++) {
+        if (add_beside(cases, of, sides[s]) && cases->request->quick) return;
     }
 }
 
@@ -403,11 +411,11 @@ const struct calib_benchmark calib_benchmarks[] = {
     {"all_to_all", master_types, collective_cases, no_flop, ranks_sizes},
     {"send_recv", master_types, collective_cases, no_flop, ranks_sizes},
     {"gemm_during_copy", product_types, beside_cases, product_flop,
-     "1 Ki to 8 Ki square beside copies of 1 to 256 MiB"},
+     "512 to 8 Ki square beside copies of 1 to 256 MiB"},
     {"copy_during_gemm", product_types, beside_cases, product_flop,
-     "1 Ki to 8 Ki square beside copies of 1 to 256 MiB"},
+     "512 to 8 Ki square beside copies of 1 to 256 MiB"},
     {"gemm_during_all_reduce", product_types, beside_collective_cases, product_flop,
-     "1 Ki to 8 Ki square beside all-reduces of 1 to 256 MiB"},
+     "512 to 8 Ki square beside all-reduces of 1 to 256 MiB"},
 };
 const int n_calib_benchmarks = sizeof calib_benchmarks / sizeof calib_benchmarks[0];
 

@@ -83,7 +83,11 @@ static const struct cpu_benchmark *find(const char *name)
     const struct {
         const struct cpu_benchmark *rows;
         int n;
-    } lists[] = {{cpu_products, n_cpu_products}, {cpu_rows, n_cpu_rows}, {cpu_links, n_cpu_links}};
+    } lists[] = {{cpu_products, n_cpu_products},
+                 {cpu_rows, n_cpu_rows},
+                 {cpu_links, n_cpu_links},
+                 {cpu_beside, n_cpu_beside},
+                 {cpu_mpi, n_cpu_mpi}};
     for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
         for (int b = 0; b < lists[l].n; b++) {
             if (strcmp(lists[l].rows[b].name, name) == 0) return &lists[l].rows[b];
@@ -113,17 +117,24 @@ static void describe(struct calib_machine *machine)
     proc_line("/proc/cpuinfo", "model name", machine->cpu, sizeof machine->cpu);
     snprintf(machine->device, sizeof machine->device, "%s",
              machine->cpu[0] ? machine->cpu : "unknown CPU");
-    cpu_blas_name(machine->libraries, sizeof machine->libraries);
     bool alone = cpu.n_threads == 1;
     snprintf(machine->clock, sizeof machine->clock, "%s",
              alone ? "processor time of the thread; wall clock for launches and links"
                    : "wall clock");
     machine->tick_s = fmax(wall_tick_s(wall_s), alone ? wall_tick_s(wall_thread_s) : 0);
-    machine->n_devices = 1;
     machine->n_threads = cpu.n_threads;
     machine->memory_B = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     machine->most_flop = MOST_FLOP_PER_THREAD * cpu.n_threads;
     machine->most_B = fmin(MOST_SIZE_B, machine->memory_B / (2 * MEMORY_PER_BYTE));
+}
+
+static void describe_libraries(struct calib_machine *machine, const struct mpi_ranks *ranks)
+{
+    char blas[CALIB_TEXT_MAX];
+    cpu_blas_name(blas, sizeof blas);
+    snprintf(machine->libraries, sizeof machine->libraries, "%.90s%s%.30s", blas,
+             ranks->library[0] ? "; " : "", ranks->library);
+    machine->n_devices = ranks->n;
 }
 
 static bool cpu_open(struct calib_machine *machine, uint64_t seed, char *why, size_t size)
@@ -134,6 +145,7 @@ static bool cpu_open(struct calib_machine *machine, uint64_t seed, char *why, si
         snprintf(why, size, "%d threads are wanted (1 to %d can be had)", wanted, MOST_THREADS);
         return false;
     }
+    struct mpi_ranks ranks = mpi_join();
     cpu = (struct cpu){.n_threads = wanted, .memory = arena_open(RESERVE_B)};
     cpu.random = 0x9e3779b97f4a7c15U ^ seed; /* any number that spreads its bits */
     if (cpu.random == 0) cpu.random = 1;
@@ -141,6 +153,7 @@ static bool cpu_open(struct calib_machine *machine, uint64_t seed, char *why, si
     cpu_blas_threads(wanted);
     *machine = (struct calib_machine){0};
     describe(machine);
+    describe_libraries(machine, &ranks);
     return true;
 }
 
@@ -157,7 +170,7 @@ static bool cpu_supports(const struct calib_case *c, char *why, size_t size)
         snprintf(why, size, "%s in %s is not measured on a CPU", c->benchmark, c->dtype);
         return false;
     }
-    return true;
+    return !benchmark->supports || benchmark->supports(c, why, size);
 }
 
 /* buffers of the case are behind this, so that they all go at once */
@@ -178,6 +191,7 @@ static double cpu_run(const struct calib_case *c, int n, char *why, size_t size)
     no_fault(why, size);
     const struct cpu_benchmark *benchmark = find(c->benchmark);
     must(benchmark);
+    if (benchmark->timed) return benchmark->timed(c, n) * benchmark->share;
     double (*clock_s)(void) = benchmark->waits || cpu.n_threads > 1 ? wall_s : wall_thread_s;
     double begin_s = clock_s();
     benchmark->run(c, n);
@@ -203,6 +217,7 @@ static void cpu_release(const struct calib_case *c)
 
 static void cpu_close(void)
 {
+    mpi_leave();
     pool_close(cpu.pool);
     arena_close(cpu.memory);
 }
@@ -217,4 +232,5 @@ const struct calib_backend calib_cpu = {
     .check = cpu_check,
     .release = cpu_release,
     .close = cpu_close,
+    .ranks_per_node = mpi_ranks_per_node,
 };

@@ -27,9 +27,27 @@ struct cpu_benchmark {
     double (*check)(const struct calib_case *c); /* after a run of 1; NULL: nothing to check */
     void (*release)(const struct calib_case *c); /* what is not memory; NULL: nothing */
     double share; /* of what run does that counts: a half where it is a round trip */
+    double (*timed)(const struct calib_case *c,
+                    int n); /* seconds of n runs; NULL: run by the clock */
+    bool (*supports)(const struct calib_case *c, char *why,
+                     size_t size); /* beyond types; NULL: yes */
 };
-extern const struct cpu_benchmark cpu_products[], cpu_rows[], cpu_links[];
-extern const int n_cpu_products, n_cpu_rows, n_cpu_links;
+extern const struct cpu_benchmark cpu_products[], cpu_rows[], cpu_links[], cpu_beside[], cpu_mpi[];
+extern const int n_cpu_products, n_cpu_rows, n_cpu_links, n_cpu_beside, n_cpu_mpi;
+
+/* cpu_product — the product of a case of "gemm": what cpu_beside.c runs beside copies. */
+extern const struct cpu_benchmark *const cpu_product;
+
+/* Ranks of MPI: mpi_join is called by every process of `mpirun dpsim-calib`. Rank 0 comes back and
+ * measures; the others serve it until it calls mpi_leave, and end there. Processes that mpirun did not start
+ * are alone. */
+struct mpi_ranks {
+    int n;
+    char library[CALIB_TEXT_MAX]; /* "" when alone */
+};
+struct mpi_ranks mpi_join(void);
+void mpi_leave(void);
+int mpi_ranks_per_node(const struct calib_case *c); /* of the case's ranks */
 
 /* cpu_buffer — aligned to a cache line. cpu_random: uniform in [-1, 1). */
 void *cpu_buffer(double size_B);

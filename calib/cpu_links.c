@@ -140,8 +140,8 @@ static void release_socket(const struct calib_case *c)
 }
 
 const struct cpu_benchmark cpu_links[] = {
-    {"launch", "", true, prepare_nothing, run_launch, NULL, NULL, 1},
-    {"launch_stream", "", true, prepare_nothing, run_launch_stream, NULL, NULL, 1},
-    {"socket", "", true, prepare_socket, run_socket, check_socket, release_socket, 0.5},
+    {"launch", "", true, prepare_nothing, run_launch, NULL, NULL, 1, NULL, NULL},
+    {"launch_stream", "", true, prepare_nothing, run_launch_stream, NULL, NULL, 1, NULL, NULL},
+    {"socket", "", true, prepare_socket, run_socket, check_socket, release_socket, 0.5, NULL, NULL},
 };
 const int n_cpu_links = sizeof cpu_links / sizeof cpu_links[0];

@@ -236,7 +236,9 @@ void cpu_blas_name(char *text, size_t size)
 }
 
 const struct cpu_benchmark cpu_products[] = {
-    {"gemm", " fp32 fp64 ", false, prepare_gemm, run_gemm, check_gemm, NULL, 1},
-    {"attention", " fp32 ", false, prepare_attention, run_attention, check_attention, NULL, 1},
+    {"gemm", " fp32 fp64 ", false, prepare_gemm, run_gemm, check_gemm, NULL, 1, NULL, NULL},
+    {"attention", " fp32 ", false, prepare_attention, run_attention, check_attention, NULL, 1, NULL,
+     NULL},
 };
+const struct cpu_benchmark *const cpu_product = &cpu_products[0];
 const int n_cpu_products = sizeof cpu_products / sizeof cpu_products[0];

@@ -346,12 +346,15 @@ static double check_stream(const struct calib_case *c)
 
 const struct cpu_benchmark cpu_rows[] = {
     {"elementwise", " fp32 ", false, prepare_elementwise, run_elementwise, check_elementwise, NULL,
-     1},
-    {"reduction", " fp32 ", false, prepare_rows, run_reduction, check_reduction, NULL, 1},
-    {"softmax", " fp32 ", false, prepare_rows, run_softmax, check_softmax, NULL, 1},
-    {"layer_norm", " fp32 ", false, prepare_rows, run_layer_norm, check_layer_norm, NULL, 1},
-    {"optimizer", " fp32 ", false, prepare_optimizer, run_optimizer, check_optimizer, NULL, 1},
-    {"copy", "", false, prepare_copy, run_copy, check_copy, NULL, 1},
-    {"stream", "", false, prepare_stream, run_stream, check_stream, NULL, 1},
+     1, NULL, NULL},
+    {"reduction", " fp32 ", false, prepare_rows, run_reduction, check_reduction, NULL, 1, NULL,
+     NULL},
+    {"softmax", " fp32 ", false, prepare_rows, run_softmax, check_softmax, NULL, 1, NULL, NULL},
+    {"layer_norm", " fp32 ", false, prepare_rows, run_layer_norm, check_layer_norm, NULL, 1, NULL,
+     NULL},
+    {"optimizer", " fp32 ", false, prepare_optimizer, run_optimizer, check_optimizer, NULL, 1, NULL,
+     NULL},
+    {"copy", "", false, prepare_copy, run_copy, check_copy, NULL, 1, NULL, NULL},
+    {"stream", "", false, prepare_stream, run_stream, check_stream, NULL, 1, NULL, NULL},
 };
 const int n_cpu_rows = sizeof cpu_rows / sizeof cpu_rows[0];

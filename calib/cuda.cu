@@ -223,5 +223,6 @@ const struct calib_backend calib_cuda = {
     .check = cuda_check,
     .release = cuda_release,
     .close = cuda_close,
+    .ranks_per_node = nullptr, /* all */
     .now_s = nullptr, /* the wall clock */
 };

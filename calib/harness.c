@@ -18,7 +18,8 @@ struct harness {
     const struct calib_backend *backend;
     const struct harness_options *options;
     double tick_s, begin_s;
-    double end_s; /* of the case's share of the budget */
+    double end_s;  /* of the case's share of the budget */
+    double kept_s; /* when keep was called last */
     struct arena *perm;
     char why[WHY_MAX];
 };
@@ -31,6 +32,11 @@ static double now_s(const struct harness *harness)
 static double left_s(const struct harness *harness)
 {
     return harness->options->budget_s - (now_s(harness) - harness->begin_s);
+}
+
+static bool is_interrupted(const struct harness *harness)
+{
+    return harness->options->interrupt && harness->options->interrupt() != 0;
 }
 
 static struct harness_case ends(struct harness *harness, enum case_status status)
@@ -53,7 +59,7 @@ static bool warm_up(struct harness *harness, const struct calib_case *c, int *n,
         spent_s += t;
         *one_s = t / *n;
         bool is_long = t >= wanted_s || *n == MOST_BATCH;
-        if (is_long && spent_s >= options->warm_s) return true;
+        if ((is_long && spent_s >= options->warm_s) || is_interrupted(harness)) return true;
         if (is_long) continue;
         double ratio = t > 0 ? 1.2 * wanted_s / t : GROWTH;
         *n = (int)fmin(MOST_BATCH, ceil(*n * fmin(fmax(ratio, 1), GROWTH)));
@@ -61,12 +67,13 @@ static bool warm_up(struct harness *harness, const struct calib_case *c, int *n,
 }
 
 /* Samples until they are sure enough, or until the case's share of the budget is out.
- *   out: samples x[n] of one run; returns n, -1 after an error of the device */
+ *   out: samples x[n] of one run; returns n, -1 after an error of the device; after an interrupt there
+ *   may be too few */
 static int take_samples(struct harness *harness, const struct calib_case *c, int batch, double *x)
 {
     const struct harness_options *options = harness->options;
     int n = 0;
-    while (n < SAMPLE_MOST) {
+    while (n < SAMPLE_MOST && !is_interrupted(harness)) {
         double t = harness->backend->run(c, batch, harness->why, sizeof harness->why);
         if (t < 0) return -1;
         x[n++] = t / batch;
@@ -79,8 +86,10 @@ static int take_samples(struct harness *harness, const struct calib_case *c, int
     return n;
 }
 
-static struct raw_row row_of(const struct calib_case *c, const struct sample *sample, double check)
+static struct raw_row row_of(const struct harness *harness, const struct calib_case *c,
+                             const struct sample *sample)
 {
+    int (*ranks_per_node)(const struct calib_case *) = harness->backend->ranks_per_node;
     int n = sample->n_kept + sample->n_outliers;
     bool is_disturbed = sample->n_outliers > MANY_OUTLIERS * n;
     return (struct raw_row){
@@ -94,14 +103,19 @@ static struct raw_row row_of(const struct calib_case *c, const struct sample *sa
         .batch = c->batch,
         .size_B = c->size_B,
         .n_ranks = c->n_ranks,
-        .ranks_per_node = c->n_ranks, /* the harness measures one machine */
+        .ranks_per_node = ranks_per_node ? ranks_per_node(c) : c->n_ranks,
         .time_s = sample->median,
         .low_s = sample->low,
         .high_s = sample->high,
         .repeats = sample->n_kept,
         .outliers = sample->n_outliers,
-        .check = check < 0 ? -1 : check,
     };
+}
+
+static struct harness_case interrupted(struct harness *harness)
+{
+    snprintf(harness->why, sizeof harness->why, "interrupted before it was measured");
+    return ends(harness, CASE_LEFT_OUT);
 }
 
 /* A prepared case whose result is right: its check goes into the row. */
@@ -114,14 +128,17 @@ static struct harness_case time_case(struct harness *harness, const struct calib
     double *x = arena_new(harness->perm, double, SAMPLE_MOST);
     int n = take_samples(harness, c, batch, x);
     if (n < 0) return ends(harness, CASE_FAILED);
+    if (n < SAMPLE_LEAST) return interrupted(harness);
     struct sample sample = sample_summarise(x, n, harness->tick_s / batch, *harness->perm);
     if (!(sample.median > 0)) {
         snprintf(harness->why, sizeof harness->why, "takes no time that the clock can see");
         return ends(harness, CASE_FAILED);
     }
     bool is_narrow = sample_width(&sample) <= harness->options->precision;
-    return (struct harness_case){.status = is_narrow ? CASE_FINE : CASE_WIDE,
-                                 .row = row_of(c, &sample, check)};
+    struct harness_case done = {.status = is_narrow ? CASE_FINE : CASE_WIDE,
+                                .row = row_of(harness, c, &sample)};
+    done.row.check = check < 0 ? -1 : check;
+    return done;
 }
 
 static struct harness_case check_and_time(struct harness *harness, const struct calib_case *c)
@@ -144,6 +161,7 @@ static struct harness_case measure(struct harness *harness, const struct calib_c
     if (!harness->backend->supports(c, harness->why, sizeof harness->why)) {
         return ends(harness, CASE_UNSUPPORTED);
     }
+    if (is_interrupted(harness)) return interrupted(harness);
     double left = left_s(harness);
     if (left <= 0) {
         snprintf(harness->why, sizeof harness->why, "the budget was out");
@@ -171,6 +189,30 @@ static int *shuffled(int n, uint64_t seed, struct arena *perm)
         order[other] = kept;
     }
     return order;
+}
+
+/* Every case as one that was not come to yet. */
+static struct harness_result none_yet(int n, struct arena *perm)
+{
+    struct harness_result result = {.cases = arena_new(perm, struct harness_case, n), .n = n};
+    for (int i = 0; i < n; i++) {
+        result.cases[i] = (struct harness_case){CASE_LEFT_OUT, .why = "not come to yet"};
+    }
+    result.counts[CASE_LEFT_OUT] = n;
+    return result;
+}
+
+static void keep_now_and_then(struct harness *harness, const struct harness_result *result)
+{
+    const struct harness_options *options = harness->options;
+    if (!options->keep || wall_s() - harness->kept_s < options->keep_s) return;
+    options->keep(result, options->keep_closure);
+    harness->kept_s = wall_s();
+}
+
+int harness_measured(const struct harness_result *result)
+{
+    return result->counts[CASE_FINE] + result->counts[CASE_WIDE];
 }
 
 static void say_progress(const struct harness *harness, const struct calib_case *c, int done, int n)
@@ -201,7 +243,8 @@ struct harness_result harness_run(const struct calib_backend *backend, double ti
     struct harness harness = {
         .backend = backend, .options = options, .tick_s = tick_s, .perm = perm};
     harness.begin_s = now_s(&harness);
-    struct harness_result result = {.cases = arena_new(perm, struct harness_case, n), .n = n};
+    harness.kept_s = wall_s();
+    struct harness_result result = none_yet(n, perm);
     const int *order = shuffled(n, options->seed, perm);
     for (int i = 0; i < n; i++) {
         const struct calib_case *c = &cases[order[i]];
@@ -209,8 +252,11 @@ struct harness_result harness_run(const struct calib_backend *backend, double ti
         struct harness_case done = measure(&harness, c, n - i);
         say_fault(&harness, c, &done);
         result.cases[order[i]] = done;
+        result.counts[CASE_LEFT_OUT]--;
         result.counts[done.status]++;
+        keep_now_and_then(&harness, &result);
     }
+    result.is_interrupted = is_interrupted(&harness);
     if (options->progress) fputs("\r\033[K", options->progress);
     return result;
 }
@@ -242,7 +288,7 @@ void harness_report(const struct harness_result *result, const struct harness_op
     FILE *out = options->messages;
     const int *counts = result->counts;
     fprintf(out, "dpsim-calib: %d measured, %d of them with an interval wider than %.3g %%\n",
-            counts[CASE_FINE] + counts[CASE_WIDE], counts[CASE_WIDE], 100 * options->precision);
+            harness_measured(result), counts[CASE_WIDE], 100 * options->precision);
     for (int i = 0; i < result->n; i++) {
         enum case_status status = result->cases[i].status;
         if (status != CASE_UNSUPPORTED && status != CASE_LEFT_OUT) continue;

@@ -173,6 +173,9 @@ void calib_options_help(FILE *out)
     }
     fputs("\nExit status: 0 measured; 1 a result was wrong (its case is left out of the file); 2 "
           "there "
-          "is no such\ndevice, it failed, or the file cannot be written; 64 the command line.\n",
+          "is no such\ndevice, it failed, or the file cannot be written; 64 the command line; 130 "
+          "and 143 a "
+          "signal came, and\nwhat was measured before it is in the file (a second signal ends at "
+          "once).\n",
           out);
 }

@@ -33,6 +33,16 @@ struct sink sink_open(const char *path, struct arena *perm)
     return sink;
 }
 
+void sink_try(const char *path, struct arena scratch)
+{
+    struct stat status;
+    if (!path || strcmp(path, "-") == 0) return;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return;
+    struct sink sink = sink_open(path, &scratch);
+    fclose(sink.out);
+    if (sink.temp) unlink(sink.temp);
+}
+
 bool sink_would_replace(const char *path, const char *file)
 {
     struct stat a;

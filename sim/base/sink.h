@@ -18,6 +18,10 @@ struct sink {
 /* sink_open — path "-" or NULL is standard output. */
 struct sink sink_open(const char *path, struct arena *perm);
 
+/* sink_try — die now if a file of this name cannot be made; nothing is changed. Standard output, devices and
+ * pipes are believed. */
+void sink_try(const char *path, struct arena scratch);
+
 /* sink_would_replace — writing to `path` would replace `file`: both name the same one. */
 bool sink_would_replace(const char *path, const char *file);
 

@@ -141,6 +141,37 @@ static void what_is_not_finite_is_infinitely_wrong(void **state)
     assert_true(isinf(cpu_worse(0, NAN, 2, 1)));
 }
 
+/* more than alone by nothing but the machine's doing, which no test can foresee; but it takes time, and what
+ * goes on beside it leaves the result as it is */
+static void a_product_beside_copies_is_timed_and_right(void **state)
+{
+    (void)state;
+    const char *const names[] = {"gemm_during_copy", "copy_during_gemm"};
+    for (int threads = 1; threads <= 2; threads++) {
+        open_cpu(threads);
+        for (int b = 0; b < 2; b++) {
+            struct calib_case c = {.benchmark = names[b],
+                                   .dtype = "fp32",
+                                   .layout = "nn",
+                                   .batch = 1,
+                                   .n_ranks = 1,
+                                   .size_B = 1048576};
+            c.m = c.n = c.k = 96;
+            assert_true(calib_cpu.supports(&c, why, sizeof why));
+            assert_true(calib_cpu.prepare(&c, why, sizeof why));
+            double check = calib_cpu.check(&c, why, sizeof why);
+            assert_true(check >= 0 && check < 1);
+            double few_s = calib_cpu.run(&c, 2, why, sizeof why);
+            double many_s = calib_cpu.run(&c, 100, why, sizeof why);
+            /* several threads are timed by the wall clock, in which others have a say */
+            assert_true(few_s > 0 && many_s > (threads == 1 ? 4 * few_s : 0));
+            assert_true(cpu_beside[b].check(&c) < 1);
+            calib_cpu.release(&c);
+        }
+        calib_cpu.close();
+    }
+}
+
 static void what_a_cpu_lacks_is_said(void **state)
 {
     (void)state;
@@ -162,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_spoilt_result_is_found),
         cmocka_unit_test(slices_cover_all_once),
         cmocka_unit_test(what_is_not_finite_is_infinitely_wrong),
+        cmocka_unit_test(a_product_beside_copies_is_timed_and_right),
         cmocka_unit_test(what_a_cpu_lacks_is_said),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -56,7 +56,7 @@ shuffled_times_are_not_predicted() {
 }
 
 is_table() { # every benchmark that a CPU has beside products is in the file
-    names="elementwise reduction softmax layer_norm attention optimizer copy stream launch launch_stream socket"
+    names="elementwise reduction softmax layer_norm attention optimizer copy stream launch launch_stream socket gemm_during_copy copy_during_gemm"
     # shellcheck disable=SC2086
     measure "$work/all.csv" --backend cpu --threads 1 --quick --precision 0.3 --budget 50 --only $names || return 1
     for name in $names; do

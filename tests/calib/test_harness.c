@@ -221,6 +221,59 @@ static void equal_seeds_give_equal_rows(void **state)
     assert_true(n_other > N_CASES / 2);
 }
 
+static int n_asked;
+
+/* the harness asks between batches, at least twenty times a case: some cases are over by then */
+static int after_200(void)
+{
+    return ++n_asked > 200 ? 15 : 0;
+}
+
+static void an_interrupt_keeps_what_was_measured(void **state)
+{
+    struct harness_options options = usual();
+    options.interrupt = after_200;
+    n_asked = 0;
+    struct harness_result result = run(&fake_usual, &options, *state);
+    assert_true(result.is_interrupted);
+    assert_true(harness_measured(&result) > 2 && harness_measured(&result) < N_CASES / 2);
+    assert_int_equal(harness_measured(&result) + result.counts[CASE_LEFT_OUT], N_CASES);
+    for (int i = 0; i < N_CASES; i++) {
+        const struct harness_case *done = &result.cases[i];
+        if (done->status == CASE_LEFT_OUT) {
+            assert_string_equal(done->why, "interrupted before it was measured");
+        } else {
+            assert_close(done->row.time_s, law_s(i), 0.015);
+        }
+    }
+}
+
+static int n_kept;
+
+static void keep(const struct harness_result *result, void *closure)
+{
+    assert_ptr_equal(closure, &n_kept);
+    n_kept++;
+    assert_int_equal(harness_measured(result), n_kept);
+    int n_rows = 0;
+    for (int i = 0; i < result->n; i++) n_rows += result->cases[i].row.time_s > 0;
+    assert_int_equal(n_rows, n_kept);
+}
+
+/* with no time between two, after each case: always as many rows as were measured by then */
+static void what_is_measured_is_kept_on_the_way(void **state)
+{
+    struct harness_options options = usual();
+    options.keep = keep;
+    options.keep_closure = &n_kept;
+    n_kept = 0;
+    run(&fake_usual, &options, *state);
+    assert_int_equal(n_kept, N_CASES);
+    options.keep_s = 1e6;
+    run(&fake_usual, &options, *state);
+    assert_int_equal(n_kept, N_CASES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +288,8 @@ int main(void)
         cmocka_unit_test(an_error_of_the_device_is_kept_with_its_reason),
         cmocka_unit_test(a_coarse_clock_gets_long_batches),
         cmocka_unit_test(equal_seeds_give_equal_rows),
+        cmocka_unit_test(an_interrupt_keeps_what_was_measured),
+        cmocka_unit_test(what_is_measured_is_kept_on_the_way),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -62,7 +62,7 @@ walls() {
             home["cjson/"] = home["cJSON.h"] = " sim/base/json.c "
             home["csv.h"] = " sim/base/table.c "
             home["gsl/"] = " sim/base/rng.c sim/base/stats.c sim/base/lsq.c sim/base/minimise.c "
-            home["mpi.h"] = " sim/study/sweep.c "
+            home["mpi.h"] = " calib/mpi.c "
             home["cblas.h"] = " calib/cpu_products.c "
             home["cuda"] = " calib/cuda.h "
             home["cmocka.h"] = home["nccl.h"] = " "
