@@ -89,6 +89,7 @@ fill raw "$out/raw.block" <"$out/calibration.1" >"$out/calibration.md"
     awk '/^summary/ { exit } { print }' "$out/demo.txt"
     awk '/^error =/ { on = 1 } on' "$out/demo.txt"
     echo '```'
+    cat docs/scale-up.head "$out/scale-up.md"
     cat docs/tables.head "$out/tables.md"
 } >"$out/validation.md"
 

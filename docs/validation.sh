@@ -6,6 +6,7 @@
 # OUT/tables.md      scores of every table, by half, size, kind and group, with baselines
 # OUT/headline.now   one line per number of the headline: table, name, value
 # OUT/check.block    the headline as README.md shows it
+# OUT/scale-up.md    constants of a few servers judged on many (docs/scale-up.sh)
 # OUT/interval.md    how often 90 % intervals hold, and how wide they are (reads OUT/interval.txt of demo.awk, if there)
 # OUT/limits.block   the sentence of README.md on steps without a measurement
 # PNG_DIR/TABLE.png  predicted against measured, where asked for (needs gnuplot)
@@ -69,6 +70,8 @@ for table in collectives training; do
             printf "| %s | %d of %d | %.1f %% | %.0f %% | %.1f %% | %d of %d |\n", table, n, all - suspect,
                 100 * median, 100 * within, 100 * moved, better, groups }' >>"$out/check.block"
 done
+DPSIM=$dpsim docs/scale-up.sh "$out"
+cat "$out/scale-up.now" >>"$out/headline.now"
 echo >>"$out/check.block"
 
 # interval TABLE NAME JSON — one line of the table of intervals, from a score
