@@ -53,6 +53,31 @@ static const struct fabric_spec halved_tree2 = {.kind = "fat-tree",
                                                 .core_oversubscription = 1};
 static const struct fabric_spec ideal_dragonfly = {
     .kind = "dragonfly", .oversubscription = 1, .core_oversubscription = 1};
+static const struct fabric_spec sprayed_tree3 = {.kind = "fat-tree",
+                                                 .levels = 3,
+                                                 .hosts_per_leaf = 4,
+                                                 .leaves_per_pod = 4,
+                                                 .n_pods = 5,
+                                                 .oversubscription = 1,
+                                                 .core_oversubscription = 1,
+                                                 .routing = "spray"};
+static const struct fabric_spec hashed_tree2 = {.kind = "fat-tree",
+                                                .levels = 2,
+                                                .hosts_per_leaf = 4,
+                                                .oversubscription = 1,
+                                                .core_oversubscription = 1,
+                                                .routing = "ecmp",
+                                                .qps = 2,
+                                                .seed = 5};
+static const struct fabric_spec detours_dragonfly = {.kind = "dragonfly",
+                                                     .oversubscription = 1,
+                                                     .core_oversubscription = 1,
+                                                     .routing = "valiant-spray"};
+static const struct fabric_spec adaptive_dragonfly = {.kind = "dragonfly",
+                                                      .oversubscription = 1,
+                                                      .core_oversubscription = 1,
+                                                      .routing = "ugal",
+                                                      .seed = 5};
 static const struct fabric_spec ideal_torus = {
     .kind = "torus", .oversubscription = 1, .core_oversubscription = 1};
 static const struct fabric_spec ideal_cascade = {.kind = "cascade",

@@ -3,6 +3,7 @@
 #include "ideal.h"
 
 #include "bound.h"
+#include "net/fabric.h"
 
 #include <string.h>
 
@@ -22,6 +23,10 @@ static const struct {
     {"dragonfly-plus", &ideal_dragonfly_plus, false},
     {"rail-only", &ideal_rails, true},
     {"two sites", &two_sites, false},
+    {"fat-tree, sprayed", &sprayed_tree3, true},
+    {"fat-tree, hashed", &hashed_tree2, false},
+    {"dragonfly, all detours", &detours_dragonfly, false},
+    {"dragonfly, adaptive", &adaptive_dragonfly, false},
 };
 enum { N_FABRICS = sizeof fabrics / sizeof fabrics[0] };
 
@@ -102,6 +107,13 @@ static bool is_pipelined(const struct coll_algo *algo)
     return rooted && strcmp(algo->name, "ring") == 0;
 }
 
+/* Ways then depend on the order in which flows begin, and equal moments are no tie. */
+static bool is_by_load(const struct setting *at)
+{
+    const char *routing = fabrics[at->fabric].spec->routing;
+    return routing && strcmp(routing, "ugal") == 0;
+}
+
 /* All ranks do the same in each step, with equal messages: then lock step is no assumption. Where some
  * pairs meet on a link and some do not, pairs of a doubling that are done go on to the next step, which
  * lock step does not let them. */
@@ -113,7 +125,7 @@ static bool is_synchronous(const struct setting *at)
     int n = ranks_of(at);
     bool two_level =
         at->algo->kind == COLL_ALLGATHER && strcmp(at->algo->name, "hierarchical") == 0;
-    if (is_pipelined(at->algo) || two_level) return false;
+    if (is_pipelined(at->algo) || two_level || is_by_load(at)) return false;
     for (int i = 0; i < 3; i++) {
         if (strcmp(at->algo->name, others[i]) == 0) return true;
         if (strcmp(at->algo->name, doubling[i]) == 0) {
@@ -314,6 +326,66 @@ static void places_on_a_switch_are_alike(void **state)
     for_each_setting(check_relabelled, *state);
 }
 
+/* Fabrics that look the same from every switch: cubes, planes, trees of full leaves, a mesh of all, and groups
+ * joined round about. Every rank moves to the next switch, leaf or group; routes by destination move along,
+ * spread ones anyway. */
+static const struct {
+    struct fabric_spec spec;
+    int n, by;
+} round_about[] = {
+    {{.kind = "torus", .ports_per_router = 2, .n_dimensions = 2, .side = {3, 5}}, 30, 6},
+    {{.kind = "hyperx", .ports_per_router = 1, .n_dimensions = 2, .side = {4, 3}}, 12, 4},
+    {{.kind = "full-mesh", .ports_per_router = 3, .n_dimensions = 1, .side = {5}}, 15, 3},
+    {{.kind = "fat-tree", .hosts_per_leaf = 4, .oversubscription = 2}, 20, 4},
+    {{.kind = "fat-tree", .hosts_per_leaf = 4, .oversubscription = 4}, 20, 4},
+    {{.kind = "fat-tree", .hosts_per_leaf = 2, .leaves_per_pod = 3, .n_pods = 3, .levels = 3},
+     18,
+     6},
+    {{.kind = "dragonfly", .ports_per_router = 2, .routers_per_group = 2, .global_per_router = 1},
+     12,
+     4},
+};
+enum { N_ROUND = sizeof round_about / sizeof round_about[0] };
+
+static void assert_moved(int i, const char *routing, const struct coll_algo *algo,
+                         struct arena scratch)
+{
+    struct fabric_spec spec = round_about[i].spec;
+    int n = round_about[i].n;
+    spec.routing = routing;
+    if (spec.oversubscription < 1) spec.oversubscription = 1;
+    spec.core_oversubscription = 1;
+    struct inputs *in =
+        alone(&ideal_node, &spec, n, coll_op(0, algo->kind, 1e6, algo->name), &scratch);
+    struct three before = run_three(in, scratch);
+    int *gpu_of = arena_new(&scratch, int, n);
+    for (int r = 0; r < n; r++) gpu_of[r] = (r + round_about[i].by) % n;
+    in->gpu_of = gpu_of;
+    struct three after = run_three(in, scratch);
+    bool same = close_to(after.estimate_s, before.estimate_s) &&
+                close_to(after.fluid_s, before.fluid_s) &&
+                close_to(after.message_s, before.message_s);
+    if (!same)
+        print_error("%s %s over %s %s: fluid %.9g, %.9g us, message %.9g, %.9g us\n", algo->name,
+                    coll_kind_names[algo->kind], routing, spec.kind, before.fluid_s * 1e6,
+                    after.fluid_s * 1e6, before.message_s * 1e6, after.message_s * 1e6);
+    assert_true(same);
+}
+
+static void switches_of_a_symmetric_fabric_are_alike(void **state)
+{
+    static const char *const by[] = {"static", "spray", "valiant-spray"};
+    for (int i = 0; i < N_ROUND; i++) {
+        for (int r = 0; r < 3; r++) {
+            if (r == 2 && !fabric_find(round_about[i].spec.kind)->group) continue;
+            for (int a = 0; a < n_coll_algos; a++) {
+                if (coll_algos[a].servers || is_pair(&coll_algos[a])) continue;
+                assert_moved(i, by[r], &coll_algos[a], **(struct arena **)state);
+            }
+        }
+    }
+}
+
 static void assert_same_runs(const struct run *a, const struct run *b)
 {
     assert_int_equal(a->n_events, b->n_events);
@@ -412,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_difference_goes_with_the_chunk),
         cmocka_unit_test(faster_links_never_slow_and_without_latency_divide_the_time),
         cmocka_unit_test(places_on_a_switch_are_alike),
+        cmocka_unit_test(switches_of_a_symmetric_fabric_are_alike),
         cmocka_unit_test(runs_repeat_bit_for_bit),
         cmocka_unit_test(rings_take_what_simgrid_gives),
     };
