@@ -101,6 +101,28 @@ static void every_routing_carries_whole_flows_over_every_fabric(void **state)
     }
 }
 
+/* Cards in several planes, sites, groups under spines, a ring of switches from a file: servers of 4 cards. */
+static void every_routing_carries_whole_flows_through_parts(void **state)
+{
+    static const char *const whole[] = {"dragonfly-plus", "rail-only", "multi-plane", "multi-site",
+                                        "graph"};
+    for (int r = 0; r < n_routings; r++) {
+        for (size_t k = 0; k < sizeof whole / sizeof whole[0]; k++) {
+            struct arena scratch = **(struct arena **)state;
+            struct fabric_spec fabric = fabric_of(whole[k]);
+            bool graph = strcmp(whole[k], "graph") == 0;
+            fabric.routing = routings[r].name;
+            fabric.qps = 3;
+            fabric.gateways = 2;
+            fabric.hosts_per_leaf = 3;
+            if (graph) fabric.graph = ring_graph(7, 37, &scratch);
+            if (routings[r].detours && !fabric_find(whole[k])->group) continue;
+            struct node_spec node = graph ? one_gpu_node() : eight_gpu_node();
+            assert_all_conserved(built(node, fabric, graph ? 37 : 56, &scratch), scratch);
+        }
+    }
+}
+
 static void fail_link(struct topo *topo, const char *name)
 {
     int link = topo_find_link(topo, name);
@@ -111,7 +133,8 @@ static void fail_link(struct topo *topo, const char *name)
 /* The first links between switches and every ninth after them fail: none of the fabrics is cut. */
 static void routes_go_round_failed_links(void **state)
 {
-    static const char *const richer[] = {"fat-tree", "dragonfly", "torus", "hyperx", "full-mesh"};
+    static const char *const richer[] = {"fat-tree", "dragonfly", "torus",
+                                         "hyperx",   "full-mesh", "dragonfly-plus"};
     for (int r = 0; r < n_routings; r++) {
         for (size_t k = 0; k < sizeof richer / sizeof richer[0]; k++) {
             struct arena scratch = **(struct arena **)state;
@@ -345,6 +368,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_routing_carries_whole_flows_over_every_fabric),
+        cmocka_unit_test(every_routing_carries_whole_flows_through_parts),
         cmocka_unit_test(routes_go_round_failed_links),
         cmocka_unit_test(a_flow_that_meets_no_failure_keeps_its_way),
         cmocka_unit_test(a_cut_network_is_named),

@@ -386,6 +386,41 @@ static void switches_of_a_symmetric_fabric_are_alike(void **state)
     }
 }
 
+/* Sixteen hosts on leaves of four with 4 / k ways up. In order a ring leaves each leaf once, whatever k; dealt
+ * out over the leaves all four of a leaf send to the next, k on each way up (d-mod-k: neighbouring hosts take
+ * neighbouring ways), and the ring takes k times as long. */
+static void assert_ring_order(const char *routing, int k, bool dealt, struct arena scratch)
+{
+    struct fabric_spec spec = {.kind = "fat-tree",
+                               .hosts_per_leaf = 4,
+                               .oversubscription = k,
+                               .core_oversubscription = 1,
+                               .routing = routing};
+    struct node_spec node = ideal_node;
+    node.nic_latency_s = 0;
+    struct op op = coll_op(0, COLL_ALLREDUCE, 16e6, "ring");
+    struct inputs *in = alone(&node, &spec, 16, op, &scratch);
+    int *gpu_of = arena_new(&scratch, int, 16);
+    for (int r = 0; r < 16; r++) gpu_of[r] = dealt ? r % 4 * 4 + r / 4 : r;
+    in->gpu_of = gpu_of;
+    double alone_s = 2 * 15.0 / 16 * 16e6 / (10 * GB);
+    struct three times = run_three(in, scratch);
+    double want_s = dealt ? k * alone_s : alone_s;
+    assert_close(times.estimate_s, want_s, 1e-9);
+    assert_close(times.fluid_s, want_s, 1e-9);
+    assert_close(times.message_s, want_s, 1e-9);
+}
+
+static void a_ring_in_bad_order_feels_the_oversubscription(void **state)
+{
+    for (int k = 1; k <= 4; k *= 2) {
+        for (int dealt = 0; dealt < 2; dealt++) {
+            assert_ring_order("static", k, dealt, **(struct arena **)state);
+            assert_ring_order("spray", k, dealt, **(struct arena **)state);
+        }
+    }
+}
+
 static void assert_same_runs(const struct run *a, const struct run *b)
 {
     assert_int_equal(a->n_events, b->n_events);
@@ -485,6 +520,7 @@ int main(void)
         cmocka_unit_test(faster_links_never_slow_and_without_latency_divide_the_time),
         cmocka_unit_test(places_on_a_switch_are_alike),
         cmocka_unit_test(switches_of_a_symmetric_fabric_are_alike),
+        cmocka_unit_test(a_ring_in_bad_order_feels_the_oversubscription),
         cmocka_unit_test(runs_repeat_bit_for_bit),
         cmocka_unit_test(rings_take_what_simgrid_gives),
     };
