@@ -17,6 +17,8 @@ enum { GLOBAL_HOPS = 3, FAR = UINT16_MAX };
 struct ends {
     int32_t *first; /* [n_switches + 1] */
     int32_t *links;
+    int32_t *there; /* [links] the switch at the other end, and the hops there, kept here because */
+    int32_t *hops;  /* looking into every link of a switch is what takes the time of spreading */
 };
 
 /* a target of ways: a switch, or n_switches + g for any switch of group g */
@@ -25,6 +27,7 @@ struct router {
     int n_switches, n_groups;
     int *group;          /* [n_switches] */
     struct ends out, in; /* of links that have not failed */
+    int32_t *ways;       /* [most links of a switch] those of `out` that a flow is split over */
     uint16_t *distance;  /* [targets * n_switches], the target's rows when known */
     bool *known;         /* [targets] */
     int32_t *queue;      /* [n_switches + 1] ring of switches to look at */
@@ -56,11 +59,18 @@ static bool carries(const struct topo *topo, int link)
     return !l->failed && switch_of(topo, l->src) >= 0 && switch_of(topo, l->dst) >= 0;
 }
 
+static int hops_of(const struct topo *topo, int link)
+{
+    return topo->links[link].tier == TIER_GLOBAL ? GLOBAL_HOPS : 1;
+}
+
 static struct ends list_ends(const struct topo *topo, bool by_src, struct arena *perm)
 {
     int n = topo->fabric->n_switches, first = topo->fabric->first_link;
     struct ends ends = {.first = arena_new(perm, int32_t, n + 2)};
     ends.links = arena_new(perm, int32_t, topo->n_links - first);
+    ends.there = arena_new(perm, int32_t, topo->n_links - first);
+    ends.hops = arena_new(perm, int32_t, topo->n_links - first);
     int32_t *at =
         ends.first + 1; /* counts, then places, then ends that are the next one's starts */
     for (int l = first; l < topo->n_links; l++) {
@@ -70,7 +80,11 @@ static struct ends list_ends(const struct topo *topo, bool by_src, struct arena 
     for (int s = 0; s < n; s++) at[s + 1] += at[s];
     for (int l = first; l < topo->n_links; l++) {
         const struct link *link = &topo->links[l];
-        if (carries(topo, l)) ends.links[at[switch_of(topo, by_src ? link->src : link->dst)]++] = l;
+        if (!carries(topo, l)) continue;
+        int i = at[switch_of(topo, by_src ? link->src : link->dst)]++;
+        ends.links[i] = l;
+        ends.there[i] = switch_of(topo, by_src ? link->dst : link->src);
+        ends.hops[i] = hops_of(topo, l);
     }
     return ends;
 }
@@ -97,6 +111,12 @@ static void open_graph(const struct topo *topo, struct router *router, struct ar
     int64_t n_targets = (int64_t)n + router->n_groups;
     router->out = list_ends(topo, true, perm);
     router->in = list_ends(topo, false, perm);
+    int most = 0;
+    for (int s = 0; s < n; s++) {
+        int links = router->out.first[s + 1] - router->out.first[s];
+        if (links > most) most = links;
+    }
+    router->ways = arena_new(perm, int32_t, most);
     router->distance = arena_new(perm, uint16_t, n_targets * n);
     router->known = arena_new(perm, bool, n_targets);
     router->queue = arena_new(perm, int32_t, n + 1);
@@ -130,11 +150,6 @@ bool router_fits(const struct topo *topo, struct diag *diag, struct diag_place p
 }
 
 /* ---- distances ---- */
-
-static int hops_of(const struct topo *topo, int link)
-{
-    return topo->links[link].tier == TIER_GLOBAL ? GLOBAL_HOPS : 1;
-}
 
 struct queue {
     int head, n;
@@ -179,9 +194,8 @@ static const uint16_t *distances(const struct topo *topo, int target)
     while (queue.n > 0) {
         int s = take(router, &queue);
         for (int i = router->in.first[s]; i < router->in.first[s + 1]; i++) {
-            int link = router->in.links[i];
-            int from = switch_of(topo, topo->links[link].src);
-            int through = row[s] + hops_of(topo, link);
+            int from = router->in.there[i];
+            int through = row[s] + router->in.hops[i];
             if (through >= row[from]) continue;
             must(through < FAR);
             row[from] = (uint16_t)through;
@@ -191,12 +205,16 @@ static const uint16_t *distances(const struct topo *topo, int target)
     return row;
 }
 
-/* Is the link on a shortest way from its source? */
-static bool leads_on(const struct topo *topo, const uint16_t *row, int link)
+/* The links of switch s, a target's distance away, that are on a shortest way: router->ways. */
+static int ways_on(struct router *router, const uint16_t *row, int s)
 {
-    const struct link *l = &topo->links[link];
-    int from = row[switch_of(topo, l->src)], to = row[switch_of(topo, l->dst)];
-    return to < FAR && to + hops_of(topo, link) == from;
+    const struct ends *out = &router->out;
+    int here = row[s], n = 0;
+    for (int i = out->first[s]; i < out->first[s + 1]; i++) {
+        router->ways[n] = i;
+        n += row[out->there[i]] + out->hops[i] == here;
+    }
+    return n;
 }
 
 /* ---- one way ---- */
@@ -224,20 +242,16 @@ static int choose(const struct topo *topo, struct chooser *chooser, int n)
 /* On from *at to the target; moves *at. Returns how many links. */
 static int walk(const struct topo *topo, int *at, int target, struct chooser *chooser, int *links)
 {
-    const struct router *router = topo->router;
+    struct router *router = topo->router;
     const uint16_t *row = distances(topo, target);
     int n = 0;
     must(row[*at] < FAR);
     while (row[*at] > 0) {
-        int first = router->out.first[*at], end = router->out.first[*at + 1];
-        int n_ways = 0;
-        for (int i = first; i < end; i++) n_ways += leads_on(topo, row, router->out.links[i]);
-        int chosen = choose(topo, chooser, n_ways);
-        int i = first;
-        while (!leads_on(topo, row, router->out.links[i]) || chosen-- > 0) i++;
+        int n_ways = ways_on(router, row, *at);
+        int i = router->ways[choose(topo, chooser, n_ways)];
         must(n < ROUTE_MAX / 2 - 2);
         links[n++] = router->out.links[i];
-        *at = switch_of(topo, topo->links[router->out.links[i]].dst);
+        *at = router->out.there[i];
     }
     return n;
 }
@@ -354,16 +368,13 @@ static void bring(struct router *router, const uint16_t *row, int s, double part
 static void split(const struct topo *topo, const uint16_t *row, int s)
 {
     struct router *router = topo->router;
-    int n_ways = 0;
-    for (int i = router->out.first[s]; i < router->out.first[s + 1]; i++)
-        n_ways += leads_on(topo, row, router->out.links[i]);
+    int n_ways = ways_on(router, row, s);
     double part = router->part[s] / n_ways;
     router->part[s] = 0.0;
-    for (int i = router->out.first[s]; i < router->out.first[s + 1]; i++) {
-        int link = router->out.links[i];
-        if (!leads_on(topo, row, link)) continue;
+    for (int w = 0; w < n_ways; w++) {
+        int i = router->ways[w], link = router->out.links[i];
         add_share(router, link, part);
-        bring(router, row, switch_of(topo, topo->links[link].dst), part,
+        bring(router, row, router->out.there[i], part,
               router->late_s[s] + topo->links[link].latency_s);
     }
 }
