@@ -146,6 +146,7 @@ struct result *predict_jobs(const struct inputs *in, struct arena *perm)
     own->limit_name = closed ? NULL : result_busiest_link(own, perm);
     own->jobs = jobs;
     own->n_jobs = in->n_jobs;
+    result_warn_of_events(own, perm);
     if (closed) result_warn(own, "closed forms: jobs do not feel each other", perm);
     if (!enough) result_warn(own, "a job has few steps beside the others: run/iterations", perm);
     return own;

@@ -351,8 +351,7 @@ void result_warn(struct result *result, const char *warning, struct arena *perm)
     result->warnings = warnings;
 }
 
-/* Changes of links that the run does not show. */
-static void warn_of_events(struct result *result, struct arena *perm)
+void result_warn_of_events(struct result *result, struct arena *perm)
 {
     const struct inputs *in = result->in;
     if (in->n_events == 0) return;
@@ -401,7 +400,7 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     result->warnings = result->plan->warnings;
     result->n_warnings = result->plan->n_warnings;
     if (result->stuck) return result;
-    warn_of_events(result, perm);
+    result_warn_of_events(result, perm);
     result->iteration_s = result->run->iteration_s;
     explain_time(result, *perm);
     result->throughput = in->job->samples_per_iteration / result->iteration_s;

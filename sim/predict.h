@@ -70,6 +70,9 @@ struct result *predict(const struct inputs *in, struct arena *perm);
 /* result_warn — add a warning. */
 void result_warn(struct result *result, const char *warning, struct arena *perm);
 
+/* result_warn_of_events — of changes of links that the run does not show. */
+void result_warn_of_events(struct result *result, struct arena *perm);
+
 /* job_result_together — a job's own result beside the others: what they cost it is exposed
  * communication. */
 struct result *job_result_together(const struct job_result *job, struct arena *perm);

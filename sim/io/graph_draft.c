@@ -210,10 +210,11 @@ static int by_name(const void *left, const void *right)
     return order != 0 ? order : (a->vertex > b->vertex) - (a->vertex < b->vertex);
 }
 
-static void check_names(struct graph_draft *draft, struct arena scratch)
+/* Kept, not scratch: an error is written where scratch would be. */
+static void check_names(struct graph_draft *draft)
 {
     int n = draft->n_vertices;
-    struct sorted_name *names = arena_new(&scratch, struct sorted_name, n);
+    struct sorted_name *names = arena_new(draft->perm, struct sorted_name, n);
     for (int v = 0; v < n; v++) {
         names[v] = (struct sorted_name){name_of(draft, v), v};
         if (is_name(names[v].name)) continue;
@@ -331,9 +332,9 @@ static int pair_up(struct graph_draft *draft, const struct tie *ties, int n,
 }
 
 static int list_cables(struct graph_draft *draft, const struct part *parts, int n_switches,
-                       struct graph_cable *cables, struct arena scratch)
+                       struct graph_cable *cables)
 {
-    struct tie *ties = arena_new(&scratch, struct tie, draft->n_links);
+    struct tie *ties = arena_new(draft->perm, struct tie, draft->n_links); /* errors, as above */
     int n = list_ties(draft, parts, n_switches, ties), n_cables = 0;
     for (int i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && ties[end].a == ties[i].a && ties[end].b == ties[i].b;) end++;
@@ -406,7 +407,7 @@ const struct net_graph *graph_draft_finish(struct graph_draft *draft)
 {
     struct arena *perm = draft->perm;
     int before = draft->diag->n_messages;
-    check_names(draft, *perm);
+    check_names(draft);
     struct part *parts = arena_new(perm, struct part, draft->n_vertices);
     int n_cards, n_switches = count_parts(draft, parts, &n_cards);
     if (n_switches > GRAPH_MAX_SWITCHES)
@@ -417,7 +418,7 @@ const struct net_graph *graph_draft_finish(struct graph_draft *draft)
     struct graph_host *hosts = arena_new(perm, struct graph_host, n_cards);
     struct graph_cable *cables = arena_new(perm, struct graph_cable, draft->n_links);
     fill_vertices(draft, parts, names, stages, hosts);
-    int n_cables = list_cables(draft, parts, n_switches, cables, *perm);
+    int n_cables = list_cables(draft, parts, n_switches, cables);
     n_cables = plug_in(draft, cables, n_cables, n_switches, hosts);
     check_hosts(draft, hosts, n_cards);
     if (draft->diag->n_messages != before) return NULL;

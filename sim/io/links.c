@@ -1,6 +1,7 @@
 #include "io/links.h"
 
 #include "io/keys.h"
+#include "net/fabric.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -76,6 +77,21 @@ static int change_named(struct links *links, const char *pattern, const struct d
     return n;
 }
 
+/* The first link of each kind between servers, for who does not know how links are called here. */
+static const char *link_examples(const struct topo *topo, struct arena *perm)
+{
+    const char *all = "";
+    for (int tier = 0; tier < N_TIERS; tier++) {
+        int l = topo->fabric ? topo->fabric->first_link : 0;
+        while (l < topo->n_links && (int)topo->links[l].tier != tier) l++;
+        if (l == topo->n_links) continue;
+        char name[TOPO_NAME_MAX];
+        topo_link_name(topo, l, name, sizeof name);
+        all = arena_text(perm, "%s%s\"%s\"", all, *all ? ", " : "", name);
+    }
+    return all;
+}
+
 static void unknown_link(const struct links *links, const struct json_node *node, const char *name)
 {
     struct arena *perm = links->reader->perm;
@@ -88,8 +104,9 @@ static void unknown_link(const struct links *links, const struct json_node *node
         names[l] = arena_text(perm, "%s", text);
     }
     const char *near = diag_nearest(name, names, n);
-    diag_error(links->reader->diag, place_of(links, node),
-               "no link is called \"%s\" (such as \"%s\")", name, near ? near : names[0]);
+    const char *such = near ? arena_text(perm, "\"%s\"", near) : link_examples(topo, perm);
+    diag_error(links->reader->diag, place_of(links, node), "no link is called \"%s\" (such as %s)",
+               name, such);
 }
 
 /* "A <-> B" and "A <-> B #2" are both directions of a cable. */

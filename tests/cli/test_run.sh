@@ -61,6 +61,22 @@ test_that "a trace that cannot be written is the world's failure" fails 2 "canno
     --trace "$work/no/trace.json"
 test_that "a full disk too" fails 2 "cannot write" run $good --trace /dev/full
 
+# Two jobs on a dragonfly, and a link between groups that fails when both are over.
+cat >"$work/two.json" <<'END'
+{"gpu": "v100-sxm2-16", "n_gpus": 64,
+ "fabric": {"kind": "dragonfly", "routing": "ugal"},
+ "degraded": [{"link": "router 0.0 <-> router 0.1", "failed": true, "at": "1000s"}],
+ "jobs": [{"model": "resnet50", "n_gpus": 32, "batch_per_gpu": 64, "placement": "spread"},
+          {"model": "vgg16", "n_gpus": 32, "batch_per_gpu": 32}]}
+END
+test_that "a failure after the last step of two jobs is said" prints "a link changes at 1000 s" run "$work/two.json"
+test_that "one within is not" sh -c "$dpsim run '$work/two.json' --set '/degraded/0/at=\"0.2s\"' >'$work/out' &&
+    ! grep -q 'a link changes' '$work/out' && grep -q 'slower' '$work/out'"
+test_that "two jobs take the same twice" same_twice run "$work/two.json" --json
+test_that "a failed link that cuts the network later names it" fails 1 "the network is cut" run "$work/two.json" \
+    --set '/degraded/0/link="node 1 nic * <-> router *"' --set '/degraded/0/at="0.2s"'
+rm -f "$work/two.json"
+
 printf '{"model": "resnet50", "batch": 64}' >"$work/bad.json"
 test_that "an unknown key is an input error with its place" fails 1 "bad.json:1:" run "$work/bad.json"
 cp $good "$work/own.json"
