@@ -5,6 +5,7 @@
 #include "io/keys.h"
 #include "io/scenario.h"
 #include "net/fabric.h"
+#include "predict.h"
 #include "workload/step.h"
 
 #include <dirent.h>
@@ -505,6 +506,38 @@ static void a_system_brings_its_usual_server(void **state)
     assert_int_equal(in->fabric.radix, 36);
 }
 
+/* The algorithm that a library takes for 4 GiB on so many servers of 8. */
+static const char *taken(const char *parts, int n_servers, struct arena *perm)
+{
+    const struct inputs *in =
+        must_load(arena_text(perm,
+                             "{\"model\": \"alexnet\", \"batch_per_gpu\": 1, \"n_gpus\": %d, %s, "
+                             "\"run\": {\"fidelity\": \"estimate\"}}",
+                             8 * n_servers, parts),
+                  perm);
+    in = inputs_collective(in, COLL_ALLREDUCE, 4294967296.0, NULL, NULL, perm);
+    return predict_collective(in, perm).plan->colls[0].algo->name;
+}
+
+/* NVIDIA/nccl issue 1221, 2.19: switches that sum help on one and two servers, no longer on more; 2.17
+ * has nothing of the kind. SHARP is used where the fabric has it; without NVLS it gains where cards, not
+ * links between GPUs, hold a ring back. */
+static void switches_that_sum_are_used_where_the_library_gains_by_them(void **state)
+{
+    static const char h100[] = "\"gpu\": \"h100-sxm-80\", \"library\": \"nccl-2.18\"";
+    static const char old[] = "\"gpu\": \"h100-sxm-80\", \"library\": \"nccl-2.12\"";
+    static const char h100_sums[] = "\"gpu\": \"h100-sxm-80\", \"library\": \"nccl-2.18\", "
+                                    "\"fabric\": {\"sums\": true}";
+    static const char a100_sums[] = "\"gpu\": \"a100-sxm-80\", \"library\": \"nccl-2.12\", "
+                                    "\"fabric\": {\"sums\": true}";
+    assert_string_equal(taken(h100, 1, *state), "nvls");
+    assert_string_equal(taken(h100, 2, *state), "nvls-tree");
+    assert_string_equal(taken(h100, 4, *state), "ring");
+    assert_string_equal(taken(old, 2, *state), "ring");
+    assert_string_equal(taken(h100_sums, 4, *state), "nvls-collnet");
+    assert_string_equal(taken(a100_sums, 4, *state), "collnet-direct");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_measured_throughput_gives_the_step_of_one_gpu),
         cmocka_unit_test(a_measurement_with_other_micro_batches_is_carried_over),
         cmocka_unit_test(hardware_efficiency_multiplies_the_rows),
+        cmocka_unit_test(switches_that_sum_are_used_where_the_library_gains_by_them),
         cmocka_unit_test(degraded_links_lose_capacity_and_no_others),
         cmocka_unit_test(placements_are_permutations),
         cmocka_unit_test(slow_gpus_are_kept),
