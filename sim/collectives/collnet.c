@@ -308,7 +308,7 @@ static bool next_of(const struct collnet *net, int member, int at, int64_t i, st
     return (inside ? sends_inside : sends_across)(net, member, lane, (int)i, out);
 }
 
-/* The hooks of both, of which all but `fits` are the functions above with `chain` given. */
+/* The hooks of both, which are the functions above with `chain` given. */
 #define COLLNET_HOOKS(stem, chain)                                                                 \
     double stem##_cost_s(const struct coll_req *req, struct coll_hops hops)                        \
     {                                                                                              \
@@ -319,18 +319,6 @@ static bool next_of(const struct collnet *net, int member, int at, int64_t i, st
     {                                                                                              \
         struct collnet net = collnet_of(req, chain);                                               \
         return phase_at(&net, p, out);                                                             \
-    }                                                                                              \
-    void stem##_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)          \
-    {                                                                                              \
-        (void)p;                                                                                   \
-        struct collnet net = collnet_of(req, chain);                                               \
-        bundle_at(&net, b, out);                                                                   \
-    }                                                                                              \
-    struct coll_flow stem##_flow(const struct coll_req *req, int p, int b, int64_t k)              \
-    {                                                                                              \
-        (void)p;                                                                                   \
-        struct collnet net = collnet_of(req, chain);                                               \
-        return flow_at(&net, b, k);                                                                \
     }                                                                                              \
     int stem##_lanes(const struct coll_req *req)                                                   \
     {                                                                                              \
@@ -356,6 +344,34 @@ static bool next_of(const struct collnet *net, int member, int at, int64_t i, st
 
 COLLNET_HOOKS(collnet, false)
 COLLNET_HOOKS(collnet_chain, true)
+
+void collnet_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)
+{
+    (void)p;
+    struct collnet net = collnet_of(req, false);
+    bundle_at(&net, b, out);
+}
+
+void collnet_chain_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)
+{
+    (void)p;
+    struct collnet net = collnet_of(req, true);
+    bundle_at(&net, b, out);
+}
+
+struct coll_flow collnet_flow(const struct coll_req *req, int p, int b, int64_t k)
+{
+    (void)p;
+    struct collnet net = collnet_of(req, false);
+    return flow_at(&net, b, k);
+}
+
+struct coll_flow collnet_chain_flow(const struct coll_req *req, int p, int b, int64_t k)
+{
+    (void)p;
+    struct collnet net = collnet_of(req, true);
+    return flow_at(&net, b, k);
+}
 
 bool collnet_chain_fits(const struct coll_req *req)
 {

@@ -81,8 +81,9 @@ static struct coll_phase shape_of(const struct coll_req *req)
                                .hops_intra = inside,
                                .hops_inter = across};
     if (across > 0) {
-        phase.fill_B = (across / 2 - 1) * chunk_B;
-        phase.fill_intra_B = inside * (m - 1) * chunk_B * 2 * shape_rails(req);
+        int waits = across / 2 - 1, at_once = 2 * (m - 1) * shape_rails(req);
+        phase.fill_B = waits * chunk_B;
+        phase.fill_intra_B = inside * at_once * chunk_B;
     }
     if (req->rendezvous) shape_worst_hops(req, chunks - 1, &phase);
     return phase;

@@ -142,6 +142,7 @@ bool two_level_next(const struct coll_req *req, int member, int lane, int64_t i,
         out->deps[0].slot = rail * nodes + from;
         out->deps[0].count = (int)i + 1;
     }
-    out->first_unit = ((int64_t)rail * chunks + i) * req->n_ranks + from * m + local;
+    int owner = from * m + local;
+    out->first_unit = ((int64_t)rail * chunks + i) * req->n_ranks + owner;
     return true;
 }
