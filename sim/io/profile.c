@@ -21,6 +21,8 @@
 #define CONV(k, t) REAL("reach_conv_" k, DIM_FRACTION, struct gpu_profile, gpu.conv_frac[t], 0, 1, "0", "the same for convolutions; 0 = as reach_" k)
 #define REACH(k, t) REAL("reach_" k, DIM_FRACTION, struct gpu_profile, gpu.matrix_frac[t], 1e-3, 1, "0.75", "share of peak_" k " that a large op reaches")
 
+#define LAYOUT(k, l) REAL("product_" k "_rate", DIM_NUMBER, struct gpu_profile, gpu.layout_rate[l], 0, 100, "1", "rate of matrix products with operands " k " (n as they stand by rows, t transposed), times that of nn"), REAL("product_" k "_memory", DIM_NUMBER, struct gpu_profile, gpu.layout_memory[l], 0, 100, "1", "the same of product_memory")
+
 #define TUNER(k, d, member, hi, unset) REAL("tuner_" k, d, struct lib_choice, tuner.member, -1, hi, unset, "what the library takes for " k " when it chooses; negative: what it is")
 
 /* of a spread, a logarithm: beyond e^10 an interval says nothing */
@@ -37,6 +39,9 @@ static const struct field gpu_fields[] = {
     REAL("reach_attention", DIM_FRACTION, struct gpu_profile, gpu.attention_frac, 0, 1, "0", "share of the peak in 16 bits that FlashAttention-2 reaches, forward and backward together; 0 = as products"),
     REAL("reach_attention_vendor", DIM_FRACTION, struct gpu_profile, gpu.vendor_attention_frac, 0, 1, "0", "the same of the vendor's own kernel; 0 = as reach_attention"),
     REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
+    REAL("tile_load", DIM_NUMBER, struct gpu_profile, gpu.tile_load, 0, 4096, "0", "of a matrix product cut in tiles for its multiprocessors: the side of a tile that takes as long to load as to compute; 0 = by tile_edge"),
+    REAL("multiprocessors", DIM_NUMBER, struct gpu_profile, gpu.multiprocessors, 0, 10000, "0", "that tiles of a matrix product are dealt to; 0 = not known, and products go by tile_edge"),
+    LAYOUT("nt", PRODUCT_NT), LAYOUT("tn", PRODUCT_TN),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
     REAL("product_memory", DIM_NUMBER, struct gpu_profile, gpu.product_memory, 0, 100, "1", "share of the reachable memory bandwidth that products get for operands and results; above 1 where caches help"),
     REAL("product_step", DIM_TIME, struct gpu_profile, gpu.product_step_s, 0, 1, "0us", "latency of a matrix product for each element of its sum, up to about 1024"),

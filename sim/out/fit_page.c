@@ -120,9 +120,10 @@ static void print_part(FILE *out, const struct calibrate_part *part, struct aren
     if (part->n_odd > 0)
         fprintf(
             out,
-            "      %d of them contradict larger ones that were faster by half or more; without: "
-            "left out %.1f, 90th percentile %.1f\n",
-            part->n_odd, percent(part->left_out_rest.median), percent(part->left_out_rest.p90));
+            "      %d of them contradict larger ones that were faster by half or more; %d shapes "
+            "have none: left out %.1f, 90th percentile %.1f\n",
+            part->n_odd, part->n_clean, percent(part->left_out_clean.median),
+            percent(part->left_out_clean.p90));
     int n = fit_worst(part, N_WORST, worst);
     fputs("      worst:", out);
     for (int w = 0; w < n; w++)
@@ -182,7 +183,8 @@ static void json_part(struct writer *writer, const struct calibrate_part *part,
     json_error(writer, "left_out", &part->left_out);
     if (part->n_odd > 0) {
         writer_integer(writer, "contradicting_rows", part->n_odd);
-        json_error(writer, "left_out_without_them", &part->left_out_rest);
+        writer_integer(writer, "clean_shapes", part->n_clean);
+        json_error(writer, "left_out_of_clean_shapes", &part->left_out_clean);
     }
     writer_number(writer, "fit_sd", part->measured.fit_sd);
     writer_number(writer, "chi2", part->chi2);

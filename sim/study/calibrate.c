@@ -46,10 +46,19 @@ static double size_launches(const struct raw_row *row)
     return row->n > 0 ? (double)row->n : 1.0;
 }
 
+/* both transposed is the transposed product of operands as they stand; what no file says is taken so too */
+static enum product_layout layout_of(const struct raw_row *row)
+{
+    for (int l = 0; l < N_PRODUCT_LAYOUTS; l++) {
+        if (strcmp(row->layout, product_layout_names[l]) == 0) return (enum product_layout)l;
+    }
+    return PRODUCT_NN;
+}
+
 static struct kernel_shape shape_of(const struct raw_row *row)
 {
     return (struct kernel_shape){(double)row->m, (double)row->n, (double)row->k,
-                                 row->batch > 0 ? (double)row->batch : 1.0};
+                                 row->batch > 0 ? (double)row->batch : 1.0, layout_of(row)};
 }
 
 static bool find_dtype(const char *name, enum dtype *dtype)
@@ -300,17 +309,21 @@ static void fill_part(struct calibrate_part *part, struct arena *perm)
     measured->n_groups = solve_count_groups(part->rows, part->n_rows, *perm);
 }
 
+/* fill_odd — clean shapes are those without a row that contradicts others. */
 static void fill_odd(struct calibrate_part *part, struct arena *perm)
 {
     bool *odd = arena_new(perm, bool, part->n_rows);
     part->n_odd = contradict_find(part->rows, part->n_rows, odd, *perm);
-    if (part->n_odd == 0) return;
     struct calibrate_row **rest = arena_new(perm, struct calibrate_row *, part->n_rows);
     int n = 0;
     for (int i = 0; i < part->n_rows; i++) {
-        if (!odd[i]) rest[n++] = part->rows[i];
+        bool clean = true;
+        for (int o = 0; o < part->n_rows; o++)
+            clean = clean && !(odd[o] && part->rows[o]->group == part->rows[i]->group);
+        if (clean) rest[n++] = part->rows[i];
     }
-    part->left_out_rest = calibrate_errors(rest, n, true, *perm);
+    part->n_clean = solve_count_groups(rest, n, *perm);
+    part->left_out_clean = calibrate_errors(rest, n, true, *perm);
 }
 
 static struct calibrate_part *add_part(struct calibrating *at, struct calibrate_part part)
@@ -365,13 +378,17 @@ static const struct solve_constant memory_constants[] = {
     CONSTANT("memory_reach", DIM_FRACTION, hbm_frac, 0.05, 1.0),
     CONSTANT("memory_half", DIM_SIZE, hbm_half_B, 1.0, 1e9),
 };
-static const struct solve_constant product_constants[] = {
-    CONSTANT("tile_edge", DIM_NUMBER, tile_edge, 0.05, 512.0),
-    CONSTANT("product_floor", DIM_TIME, product_floor_s, 1e-8, 1e-2),
-};
+static const struct solve_constant edge_constant =
+    CONSTANT("tile_edge", DIM_NUMBER, tile_edge, 0.05, 512.0);
+static const struct solve_constant load_constant =
+    CONSTANT("tile_load", DIM_NUMBER, tile_load, 0.05, 512.0);
+static const struct solve_constant floor_constant =
+    CONSTANT("product_floor", DIM_TIME, product_floor_s, 1e-8, 1e-2);
+static const double LOAD_START = 20.0; /* rows; the few GPUs that were fitted have 0 to 50 */
 
 /* Terms that not all machines show; each is there where it is worth its constants. The burst is one of
  * the benchmark, not of a training step, so it stands in no profile. */
+#define LAYOUT(k, member) CONSTANT(k, DIM_NUMBER, member, 0.2, 3.0)
 struct term {
     int n;
     struct solve_constant constants[2];
@@ -380,6 +397,10 @@ struct term {
 static const struct term terms[] = {
     {1, {CONSTANT("product_memory", DIM_NUMBER, product_memory, 0.1, 10.0)}, {0.8}, {1.0}},
     {1, {CONSTANT("product_step", DIM_TIME, product_step_s, 1e-11, 1e-6)}, {5e-9}, {0.0}},
+    {1, {LAYOUT("product_nt_memory", layout_memory[PRODUCT_NT])}, {0.8}, {1.0}},
+    {1, {LAYOUT("product_tn_memory", layout_memory[PRODUCT_TN])}, {0.8}, {1.0}},
+    {1, {LAYOUT("product_nt_rate", layout_rate[PRODUCT_NT])}, {0.95}, {1.0}},
+    {1, {LAYOUT("product_tn_rate", layout_rate[PRODUCT_TN])}, {0.95}, {1.0}},
     {2,
      {{{.key = "burst", .dim = DIM_FRACTION}, 0.01, 0.6, offsetof(struct solve, burst_frac)},
       {{.key = "burst_time", .dim = DIM_TIME}, 1e-6, 1.0, offsetof(struct solve, burst_s)}},
@@ -526,29 +547,94 @@ static void add_term(struct solve *solve, const struct term *term)
     }
 }
 
+static void set_term(struct solve *solve, const struct term *term, const double *values)
+{
+    for (int c = 0; c < term->n; c++)
+        memcpy((char *)solve + term->constants[c].offset, &values[c], sizeof(double));
+}
+
 static void drop_term(struct solve *solve, const struct term *term)
 {
     solve->n_constants -= term->n;
-    for (int c = 0; c < term->n; c++)
-        memcpy((char *)solve + term->constants[c].offset, &term->off[c], sizeof(double));
+    set_term(solve, term, term->off);
 }
 
-static void choose_terms(struct solve *solve, const struct arena *perm)
+/* concerns_rows — moves the prediction of any. A layout that was not measured moves none. */
+static bool concerns_rows(const struct solve *solve, const struct term *term)
 {
+    struct solve with = *solve;
+    set_term(&with, term, term->start);
+    for (int i = 0; i < solve->n_rows; i++) {
+        double without_s = solve->predict(solve, solve->rows[i]);
+        if (fabs(solve->predict(&with, solve->rows[i]) - without_s) > 0.0) return true;
+    }
+    return false;
+}
+
+/* try_term — keeps it in the solve when it is worth its constants; then *loss is what it came to. */
+static bool try_term(struct solve *solve, const struct term *term, double *loss,
+                     const struct arena *perm)
+{
+    if (!concerns_rows(solve, term)) return false;
+    add_term(solve, term);
+    struct solve_gain gain = {.loss_before = *loss,
+                              .loss_after = solve_loss(solve, *perm),
+                              .n_rows = solve->n_rows,
+                              .n_free = solve->n_rows - solve->n_constants,
+                              .n_more = term->n};
+    if (!solve_worth(&gain)) {
+        drop_term(solve, term);
+        return false;
+    }
+    *loss = gain.loss_after;
+    return true;
+}
+
+/* choose_terms — one after another; some show only beside others, so those left out have a second chance.
+ * Returns the loss. */
+static double choose_terms(struct solve *solve, const struct arena *perm)
+{
+    bool kept[N_TERMS] = {false};
     double loss = solve_loss(solve, *perm);
-    for (int t = 0; t < N_TERMS; t++) {
-        add_term(solve, &terms[t]);
-        struct solve_gain gain = {.loss_before = loss,
-                                  .loss_after = solve_loss(solve, *perm),
-                                  .n_rows = solve->n_rows,
-                                  .n_free = solve->n_rows - solve->n_constants,
-                                  .n_more = terms[t].n};
-        if (solve_worth(&gain)) {
-            loss = gain.loss_after;
-        } else {
-            drop_term(solve, &terms[t]);
+    for (int chance = 0; chance < 2; chance++) {
+        for (int t = 0; t < N_TERMS; t++) {
+            if (!kept[t]) kept[t] = try_term(solve, &terms[t], &loss, perm);
         }
     }
+    return loss;
+}
+
+static void add_tiles(struct solve *solve, bool tiled)
+{
+    double before = solve->gpu.tile_load;
+    solve->gpu.tile_load = 0.0;
+    if (!tiled) {
+        add_constant(solve, edge_constant);
+        return;
+    }
+    struct solve_constant constant = load_constant;
+    constant.constant.before = before;
+    constant.constant.value = before > 0.0 ? before : LOAD_START;
+    solve_add(solve, constant);
+}
+
+/* products_solve — with the terms that are worth it; tiles counted or an edge. Bayesian information
+ * criterion in *score: the lower the better. */
+static struct solve products_solve(struct calibrating *at, struct rows rows, bool tiled,
+                                   double *score)
+{
+    struct solve solve = solve_of(at, rows, predict_product);
+    solve.gpu.sustained_frac = 0.0; /* a benchmark does not hold through a step */
+    for (int t = 0; t < N_TERMS; t++) set_term(&solve, &terms[t], terms[t].off);
+    add_reaches(at, &solve, rows);
+    add_tiles(&solve, tiled);
+    struct solve_constant floor = floor_constant;
+    /* below the floor of all kernels it changes nothing */
+    floor.lower = fmax(floor.lower, solve.gpu.kernel_floor_s);
+    add_constant(&solve, floor);
+    double loss = choose_terms(&solve, at->perm);
+    *score = rows.n * log(loss) + solve.n_constants * log(rows.n);
+    return solve;
 }
 
 static void fit_products(struct calibrating *at)
@@ -560,21 +646,12 @@ static void fit_products(struct calibrating *at)
     }
     if (!has_peaks(at, rows)) return;
     solve_group(rows.items, rows.n, shape_key, at->perm);
-    struct solve solve = solve_of(at, rows, predict_product);
-    solve.gpu.sustained_frac = 0.0; /* a benchmark does not hold through a step */
-    for (int t = 0; t < N_TERMS; t++) {
-        for (int c = 0; c < terms[t].n; c++)
-            memcpy((char *)&solve + terms[t].constants[c].offset, &terms[t].off[c], sizeof(double));
+    double by_edge, by_tiles;
+    struct solve solve = products_solve(at, rows, false, &by_edge);
+    if (at->out->gpu.multiprocessors > 0.0) {
+        struct solve tiled = products_solve(at, rows, true, &by_tiles);
+        if (by_tiles < by_edge) solve = tiled;
     }
-    add_reaches(at, &solve, rows);
-    for (int c = 0; c < 2; c++) {
-        struct solve_constant constant = product_constants[c];
-        /* below the floor of all kernels it changes nothing */
-        if (constant.constant.dim == DIM_TIME)
-            constant.lower = fmax(constant.lower, solve.gpu.kernel_floor_s);
-        add_constant(&solve, constant);
-    }
-    choose_terms(&solve, at->perm);
     double sustained = at->out->gpu.sustained_frac;
     bool fine = fit(at, &solve, "gemm");
     at->out->gpu.sustained_frac = sustained;

@@ -7,8 +7,9 @@
  *   launch    line alpha + n beta through n launches: kernel_floor from graphs, else streams; issue
  *   memory    memory_reach, memory_half from copies, elementwise kernels, updates
  *   row       nothing: softmax, layer norm and reductions are judged by the memory curve
- *   product   reach of each type; tile_edge and product_floor, which all types share; product_memory,
- *             product_step and a burst where they are worth their constants (solve_worth). The burst is
+ *   product   reach of each type; product_floor, which all types share; tile_edge, or where the GPU's
+ *             multiprocessors are known and it does better, tile_load; product_memory, product_step,
+ *             factors of layouts and a burst where they are worth their constants (solve_worth). The burst is
  *             what short runs save before a limit of power takes the clock down; no profile has it
  *   attention reach_attention from fused kernels; unfused ones are judged by their parts
  *   host, network  lines alpha + size beta for each kind of copy, link and collective, in two pieces
@@ -54,8 +55,9 @@ struct calibrate_part {
     struct calibrate_row **rows;
     int n_rows;
     struct calibrate_error fitted, left_out;
-    int n_odd; /* of products: rows that contradict others (contradict.h) */
-    struct calibrate_error left_out_rest; /* left out, without them */
+    int n_odd;   /* of products: rows that contradict others (contradict.h) */
+    int n_clean; /* shapes without such rows */
+    struct calibrate_error left_out_clean; /* left out, in those shapes alone */
     struct calibrate_constant *constants;
     int n_constants;
     double *covariance;  /* [n_constants ^ 2] of logarithms */

@@ -6,7 +6,7 @@
 #include "base/lsq.h"
 #include "study/calibrate.h"
 
-enum { SOLVE_MAX_CONSTANTS = 16, SOLVE_FOLDS = 10 };
+enum { SOLVE_MAX_CONSTANTS = 24, SOLVE_FOLDS = 10 };
 
 struct solve_constant {
     struct calibrate_constant constant; /* value: where the fit starts */

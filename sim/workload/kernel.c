@@ -6,6 +6,8 @@
 
 const char *const dtype_names[N_DTYPES] = {"fp32", "tf32", "fp16", "bf16", "fp8", "mxfp8", "nvfp4"};
 
+const char *const product_layout_names[N_PRODUCT_LAYOUTS] = {"nn", "nt", "tn"};
+
 double dtype_B(enum dtype dtype)
 {
     static const double bytes[N_DTYPES] = {4.0, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0};
@@ -109,7 +111,13 @@ struct product {
     bool depthwise; /* each channel alone */
     bool by_tiles;  /* its result is cut in tiles, not its sum */
     bool fused;     /* all of attention */
+    enum product_layout layout;
 };
+
+static double times(double factor)
+{
+    return factor > 0.0 ? factor : 1.0;
+}
 
 /* product_flop — with what a product computes in vain and without what transforms save. */
 static double product_flop(const struct gpu *gpu, const struct product *p, enum dtype dtype)
@@ -137,7 +145,7 @@ static double product_s(const struct gpu *gpu, const struct product *p, enum dty
     double share = gpu->framework.depthwise_frac;
     if (!p->depthwise || share <= 0.0) {
         double flops = p->fused ? attention_flops(gpu, dtype) : matrix_flops(gpu, p->kind, dtype);
-        return product_flop(gpu, p, dtype) / flops;
+        return product_flop(gpu, p, dtype) / (flops * times(gpu->layout_rate[p->layout]));
     }
     must(gpu->vector_flops > 0.0);
     return 2.0 * p->count * p->m * p->n * p->k / (gpu->vector_flops * share);
@@ -150,19 +158,100 @@ static double latency_s(const struct gpu *gpu, double k)
     return gpu->product_step_s * k / (1.0 + k / DIVIDED);
 }
 
+/* one way to cut a product: tiles of a x b, its sum in s parts */
+struct cut {
+    double a, b, parts;
+};
+
+/* sides of tiles as libraries have them; more than MOST_OF_TILE elements fit no registers */
+static const double tile_sides[] = {32.0, 64.0, 128.0, 256.0};
+enum { N_TILE_SIDES = sizeof tile_sides / sizeof *tile_sides };
+static const double MOST_OF_TILE = 32768.0;
+
+/* load_of — what loading adds to a tile's arithmetic, times that of the largest tile, whose rate is what
+ * a large product reaches. */
+static double load_of(const struct gpu *gpu, double a, double b)
+{
+    static const double LARGEST = 1.0 / 256.0 + 1.0 / 128.0;
+    return (1.0 + gpu->tile_load * (1.0 / a + 1.0 / b)) / (1.0 + gpu->tile_load * LARGEST);
+}
+
+static double n_tiles(const struct product *p, const struct cut *cut)
+{
+    return p->count * ceil(p->m / cut->a) * ceil(p->n / cut->b) * cut->parts;
+}
+
+/* cut_flop — what all multiprocessors could compute while the waves last. A part of a sum is at least
+ * CHAIN long: loads run that far ahead. */
+static double cut_flop(const struct gpu *gpu, const struct product *p, const struct cut *cut)
+{
+    static const double CHAIN = 64.0;
+    double waves = ceil(n_tiles(p, cut) / gpu->multiprocessors);
+    return 2.0 * waves * gpu->multiprocessors * cut->a * cut->b * fmax(p->k / cut->parts, CHAIN) *
+           load_of(gpu, cut->a, cut->b);
+}
+
+/* rates that a product is computed and its memory moved at, and what it moves */
+struct pace {
+    double flops, Bps, read_B, written_B;
+};
+
+/* cut_s — parts of a sum in fp32 are written, and found in a cache when they are added. INFINITY when
+ * its arithmetic alone is no better than `best_s`. */
+static double cut_s(const struct gpu *gpu, const struct product *p, const struct cut *cut,
+                    const struct pace *pace, double best_s)
+{
+    double arithmetic_s = cut_flop(gpu, p, cut) / pace->flops;
+    if (arithmetic_s >= best_s) return INFINITY;
+    double parts_B =
+        cut->parts > 1.0 ? cut->parts * p->count * p->m * p->n * dtype_B(DTYPE_FP32) : 0.0;
+    return hypot(arithmetic_s, pace->read_B / pace->Bps) + (pace->written_B + parts_B) / pace->Bps;
+}
+
+/* tiled_s — by the best cut. Sums are divided while that fills multiprocessors, and not when there are
+ * MANY waves; as more tiles allow less, a larger product still never has a choice that a smaller one has
+ * not. */
+static double tiled_s(const struct gpu *gpu, const struct product *p, const struct pace *pace)
+{
+    static const double MOST_PARTS = 128.0, MANY = 4.0;
+    double best_s = INFINITY;
+    for (int t = 0; t < N_TILE_SIDES * N_TILE_SIDES; t++) {
+        struct cut cut = {tile_sides[N_TILE_SIDES - 1 - t / N_TILE_SIDES],
+                          tile_sides[t % N_TILE_SIDES], 1.0};
+        if (cut.a * cut.b > MOST_OF_TILE) continue;
+        do {
+            best_s = fmin(best_s, cut_s(gpu, p, &cut, pace, best_s));
+            cut.parts *= 2.0;
+        } while (cut.parts <= MOST_PARTS && n_tiles(p, &cut) < MANY * gpu->multiprocessors);
+    }
+    return best_s;
+}
+
+static bool is_tiled(const struct gpu *gpu, const struct product *p)
+{
+    return gpu->tile_load > 0.0 && gpu->multiprocessors > 0.0 && p->kind == LAYER_LINEAR;
+}
+
 static struct kernel_time product_time(const struct gpu *gpu, const struct product *p,
                                        enum dtype layer_dtype)
 {
     enum dtype dtype = product_dtype(gpu, p->kind, layer_dtype);
-    double read_B = p->read_elements * operand_B(dtype);
-    double written_B = p->written_elements * dtype_B(dtype);
+    struct pace pace = {.Bps = memory_Bps(gpu) * times(gpu->product_memory) *
+                               times(gpu->layout_memory[p->layout]),
+                        .read_B = p->read_elements * operand_B(dtype),
+                        .written_B = p->written_elements * dtype_B(dtype)};
     double moved_B = transposed_B(gpu, p, dtype);
-    double arithmetic_s = product_s(gpu, p, dtype);
-    double share = gpu->product_memory > 0.0 ? gpu->product_memory : 1.0;
-    double Bps = memory_Bps(gpu) * share;
-    double busy_s = hypot(arithmetic_s, read_B / Bps) + (written_B + moved_B) / Bps;
+    double busy_s;
+    if (is_tiled(gpu, p)) {
+        pace.flops = matrix_flops(gpu, p->kind, dtype) * times(gpu->layout_rate[p->layout]);
+        busy_s = tiled_s(gpu, p, &pace);
+    } else {
+        busy_s = hypot(product_s(gpu, p, dtype), pace.read_B / pace.Bps) +
+                 (pace.written_B + moved_B) / pace.Bps;
+    }
     double floor_s = fmax(gpu->product_floor_s, gpu->kernel_floor_s) + latency_s(gpu, p->k);
-    return (struct kernel_time){busy_s + p->n_kernels * floor_s, read_B + written_B + moved_B};
+    return (struct kernel_time){busy_s + p->n_kernels * floor_s,
+                                pace.read_B + pace.written_B + moved_B};
 }
 
 /* cast_time — operands of narrow products are made from 16 bits: read once, written in both orders, as
@@ -220,7 +309,8 @@ static struct product product_of(const struct layer *l, double batch, double wei
                             .short_window = l->short_window,
                             .depthwise = is_depthwise(l),
                             .by_tiles = true,
-                            .fused = attention && l->fused};
+                            .fused = attention && l->fused,
+                            .layout = l->kind == LAYER_LINEAR ? PRODUCT_NT : PRODUCT_NN};
 }
 
 static bool is_frozen(const struct layer *l)
@@ -273,12 +363,14 @@ static struct kernel_time product_backward(const struct gpu *gpu, const struct p
     struct product to_input = *forward, to_weight = *forward;
     to_input.n = forward->k / forward->window;
     to_input.k = forward->n * forward->window;
+    to_input.layout = PRODUCT_NN;
     if (l->recomputed_flop > 0.0) to_input.count *= 1.0 + l->recomputed_flop / l->flop;
     to_input.read_elements = output + weights;
     to_input.written_elements = input;
     to_weight.m = forward->k;
     to_weight.k = forward->m;
     to_weight.by_tiles = false;
+    if (l->kind == LAYER_LINEAR) to_weight.layout = PRODUCT_TN;
     to_weight.read_elements = output + input;
     to_weight.written_elements = weights;
     struct kernel_time a = {0.0, 0.0};
@@ -341,7 +433,8 @@ struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_sha
                               .read_elements = shape->count * (shape->m + shape->n) * shape->k,
                               .written_elements = shape->count * shape->m * shape->n,
                               .window = 1.0,
-                              .by_tiles = true};
+                              .by_tiles = true,
+                              .layout = shape->layout};
     return product_time(gpu, &product, dtype);
 }
 
@@ -364,9 +457,11 @@ struct kernel_time kernel_attention(const struct gpu *gpu, const struct kernel_s
             .fused = true};
         return product_time(gpu, &product, dtype);
     }
-    struct kernel_shape values = {shape->m, shape->k, shape->n, shape->count};
+    struct kernel_shape scores = *shape;
+    struct kernel_shape values = {shape->m, shape->k, shape->n, shape->count, PRODUCT_NN};
+    scores.layout = PRODUCT_NT;
     double scores_B = 2.0 * shape->count * shape->m * shape->n * dtype_B(dtype);
-    return together(together(kernel_product(gpu, shape, dtype), kernel_stream(gpu, scores_B)),
+    return together(together(kernel_product(gpu, &scores, dtype), kernel_stream(gpu, scores_B)),
                     kernel_product(gpu, &values, dtype));
 }
 

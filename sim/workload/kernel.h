@@ -16,6 +16,18 @@
  * measured. Backward takes two products of the same m, n, k with other roles: the input's gradient
  * (m x k), summed over n, and the weight's (k x n), summed over m.
  *
+ * Where a GPU was measured so (tile_load > 0), its tiles are counted instead of an edge: the result is cut
+ * in tiles of a x b, the sum in s parts, and multiprocessors take them in waves, the last of which is part
+ * empty. A wave takes a b k / s (1 + tile_load (1/a + 1/b)) over the same factor of the largest tile, as
+ * small tiles load more for what they compute; parts of a sum are written apart and added. The best of a few a, b, s counts, as libraries
+ * choose among kernels. A step in m or n is never down: each choice has more tiles or as many.
+ * Source: NVIDIA, Matrix multiplication background user's guide, "Tile and wave quantization"; Osama et
+ * al., Stream-K, 2023, sec. 3.
+ *
+ * Operands lie in memory along their sum or across it. A layer's output is nt by rows (activations and
+ * transposed weights), its input's gradient nn, its weight's tn. Where measured, rate and memory share of
+ * nt and tn are so many times those of nn.
+ *
  * A convolution is a product of m output pixels, n output channels, k inputs of a window; the input's
  * gradient has the input's channels for n and a window of output channels for k. Tiles go to
  * multiprocessors in waves, the last of which is part empty: half a wave (conv_wave elements) is
@@ -82,6 +94,10 @@ struct framework {
     double optimizer_extra; /* traffic of the update beyond that of one fused pass, as a share */
 };
 
+/* how the operands of a product lie in memory by rows: as they stand (n) or transposed (t) */
+enum product_layout { PRODUCT_NN, PRODUCT_NT, PRODUCT_TN, N_PRODUCT_LAYOUTS };
+extern const char *const product_layout_names[N_PRODUCT_LAYOUTS]; /* "nn", ... */
+
 struct measured;
 
 /* a GPU profile from scenarios/hardware */
@@ -105,8 +121,15 @@ struct gpu {
     double product_step_s; /* latency of a product by each element of its sum, which waits for
                               memory; long sums are divided, see kernel.c */
     double tile_edge;      /* rows and columns of a product computed in vain */
-    double product_floor_s; /* shortest matrix product; at least kernel_floor_s counts */
-    double vector_flops;    /* fp32 non-matrix peak */
+    double tile_load;      /* of a product in tiles: the side of a tile that loads for as long as it
+                              computes; 0 = by tile_edge */
+    double multiprocessors; /* that tiles are dealt to; 0 = not known, and no tiles are counted */
+    double layout_rate[N_PRODUCT_LAYOUTS],
+        layout_memory
+            [N_PRODUCT_LAYOUTS]; /* of products: rate and product_memory, times those of nn;
+                                             0 = 1 */
+    double product_floor_s;      /* shortest matrix product; at least kernel_floor_s counts */
+    double vector_flops;         /* fp32 non-matrix peak */
     double half_flop; /* of products of unknown shape: FLOP that reaches half of matrix_frac */
     double hbm_Bps, hbm_frac, hbm_half_B;
     double memory_B;
@@ -139,6 +162,7 @@ struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
  * and writes size_B in all. */
 struct kernel_shape {
     double m, n, k, count;
+    enum product_layout layout;
 };
 struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_shape *shape,
                                   enum dtype dtype);

@@ -21,7 +21,7 @@ test_that "a person gets a table of constants" prints "memory_reach" fit --base 
 test_that "a person gets left-out errors" prints "left out" fit --base t4 "$work/raw.csv"
 test_that "what was not measured is named" prints "no rows of gemm" fit --base t4 "$work/raw.csv"
 test_that "a program gets JSON" prints_json fit --base t4 --json "$work/raw.csv"
-test_that "two runs print the same" same_twice fit "$table" --device t4 --base t4
+test_that "two runs print the same" same_twice fit "$table" --device t4 --base t4 --dtype fp16
 test_that "a profile is written" run 0 fit --base t4 --name mine --out "$work/mine.json" "$work/raw.csv"
 test_that "it names the machine" grep -q '"device": "made up"' "$work/mine.json"
 test_that "it says where a number is from" grep -q '"memory_reach": "fitted to' "$work/mine.json"
@@ -32,7 +32,7 @@ test_that "a scenario reads it" prints "x mine," run "$work/scenario.json"
 test_that "a profile needs no base" run 0 fit --out "$work/alone.json" "$work/raw.csv"
 test_that "a profile without a base has a bandwidth" grep -q '"memory_bandwidth"' "$work/alone.json"
 
-test_that "a table of products is read by device" prints "reach_fp16" fit "$table" --device t4 --base t4
+test_that "a table of products is read by device" prints "reach_fp16" fit "$table" --device t4 --base t4 --dtype fp16
 test_that "an unknown device of a table is an error" fails 1 'no rows of "t5"' fit "$table" --device t5 --base t4
 test_that "no file is a usage error" fails 64 "needs a file of measurements" fit
 test_that "a missing file is an error" fails 1 "nowhere.csv" fit "$work/nowhere.csv"
