@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "base/stats.h"
 
+#include <fenv.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_eigen.h>
 #include <gsl/gsl_errno.h>
@@ -80,8 +81,12 @@ static int solve_once(struct solving *s, gsl_vector *z, int max_iterations)
     int info = 0;
     int status = gsl_multifit_nlinear_init(z, &problem, work);
     if (status == GSL_SUCCESS) {
+        /* where no parameter moves anything GSL takes the logarithm of 0 to find the rank */
+        int traps = fedisableexcept(FE_DIVBYZERO | FE_INVALID);
         status = gsl_multifit_nlinear_driver((size_t)max_iterations, TOLERANCE, TOLERANCE, 0.0,
                                              NULL, NULL, &info, work);
+        feclearexcept(FE_DIVBYZERO | FE_INVALID);
+        feenableexcept(traps & (FE_DIVBYZERO | FE_INVALID));
         gsl_vector_memcpy(z, gsl_multifit_nlinear_position(work));
     }
     gsl_multifit_nlinear_free(work);

@@ -5,6 +5,7 @@
 #include "study/contradict.h"
 #include "study/lines.h"
 #include "study/solve.h"
+#include "study/tail.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -148,7 +149,8 @@ struct calibrating {
     struct calibrate_row *rows; /* all that are used */
     int n_rows;
     int n_folds;
-    const char *dtype; /* NULL = all */
+    double memory_least; /* bytes from which the law of memory holds */
+    const char *dtype;   /* NULL = all */
     struct arena *perm;
     struct diag *diag;
 };
@@ -459,6 +461,23 @@ static void stays(const struct calibrating *at, const char *benchmark, const cha
                    at->out->based ? "in the base" : "they are by default");
 }
 
+/* Rows from a size on; those below are told, with what they are in the docs. */
+static struct rows rows_from(struct calibrating *at, struct rows all, const char *what)
+{
+    struct rows rows = {arena_new(at->perm, struct calibrate_row *, all.n), 0};
+    for (int r = 0; r < all.n; r++) {
+        if (all.items[r]->size >= at->memory_least) rows.items[rows.n++] = all.items[r];
+    }
+    if (rows.n == all.n) return rows;
+    char least[32];
+    unit_print(at->memory_least, DIM_SIZE, least, sizeof least);
+    calibrate_note(at->out, at->perm,
+                   "%d of %d %s move less than %s and are left out: caches make them faster than "
+                   "memory's law, which then gives them too much time",
+                   all.n - rows.n, all.n, what, least);
+    return rows;
+}
+
 static void fit_memory(struct calibrating *at)
 {
     struct rows rows = rows_of(at, MEASURED_MEMORY);
@@ -467,8 +486,15 @@ static void fit_memory(struct calibrating *at)
         return;
     }
     solve_group(rows.items, rows.n, octave_key, at->perm);
+    tail_sort(rows.items, rows.n);
     struct solve solve = solve_of(at, rows, predict_stream);
     for (int c = 0; c < 2; c++) add_constant(&solve, memory_constants[c]);
+    int start = tail_start(&solve, *at->perm);
+    if (start > 0) at->memory_least = rows.items[start]->size;
+    rows = rows_from(at, rows, "copies and elementwise kernels");
+    solve_group(rows.items, rows.n, octave_key, at->perm);
+    solve.rows = rows.items;
+    solve.n_rows = rows.n;
     if (!fit(at, &solve, "copies and elementwise kernels")) return;
     struct calibrate_part part = {.name = "memory", .rows = rows.items, .n_rows = rows.n};
     part.measured = (struct measured_part){
@@ -479,7 +505,8 @@ static void fit_memory(struct calibrating *at)
 
 static void judge_rows(struct calibrating *at)
 {
-    struct rows rows = rows_of(at, MEASURED_ROW);
+    struct rows rows =
+        rows_from(at, rows_of(at, MEASURED_ROW), "reductions, softmaxes and layer norms");
     if (rows.n == 0) return;
     solve_group(rows.items, rows.n, octave_key, at->perm);
     judge(at, rows, predict_stream);

@@ -141,6 +141,49 @@ static void constants_come_back_from_times_without_noise(void **state)
     }
 }
 
+/* Below 2^25 bytes a cache is three times as fast, below 2^20 another one nine times: the law is that of what is
+ * larger, its range says so, and how much was left out stands in a note. */
+static void caches_are_no_part_of_the_memory_law(void **state)
+{
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        static struct maker maker;
+        struct diag diag = {.perm = *state};
+        maker_open(&maker, 0, *state);
+        add_copies(&maker);
+        struct rng *rng = rng_open(seed + 1, "caches", *state);
+        for (int r = 0; r < maker.raw.n_rows; r++) {
+            struct raw_row *row = &maker.rows[r];
+            double moved_B = 2.0 * row->size_B;
+            row->time_s /= moved_B < 0x1p20 ? 9.0 : moved_B < 0x1p25 ? 3.0 : 1.0;
+            row->time_s = rng_lognormal(rng, row->time_s, NOISE);
+        }
+        const struct calibration *out = fit(&maker, true, *state, &diag);
+        assert_non_null(out);
+        assert_close(out->gpu.hbm_frac, 0.8, 0.05);
+        assert_true(out->parts[0].left_out.median < 0.06);
+        assert_true(out->parts[0].measured.least >= 0x1p25 &&
+                    out->parts[0].measured.least < 0x1p27);
+        bool is_said = false;
+        for (int i = 0; i < out->n_notes; i++)
+            is_said = is_said || strstr(out->notes[i], "caches make them faster");
+        assert_true(is_said);
+    }
+}
+
+/* A GPU that is as its law says keeps every row, but for chance: noise of 4 % never looks like a cache. */
+static void one_law_for_all_sizes_keeps_them(void **state)
+{
+    for (uint64_t seed = 1; seed <= 25; seed++) {
+        static struct maker maker;
+        struct diag diag = {.perm = *state};
+        maker_open(&maker, seed, *state);
+        add_copies(&maker);
+        const struct calibration *out = fit(&maker, true, *state, &diag);
+        assert_non_null(out);
+        assert_int_equal(out->parts[0].n_rows, maker.raw.n_rows);
+    }
+}
+
 /* Each constant's 90 % interval, value times exp(+- 1.645 standard errors), holds the truth in 85 to
  * 95 % of 200 seeds. */
 static void intervals_hold_the_truth_as_often_as_they_say(void **state)
@@ -356,6 +399,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constants_come_back_from_times_without_noise),
+        cmocka_unit_test(caches_are_no_part_of_the_memory_law),
+        cmocka_unit_test(one_law_for_all_sizes_keeps_them),
         cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
         cmocka_unit_test(too_few_rows_are_refused_with_their_file),
         cmocka_unit_test(what_was_not_measured_stays_and_is_named),
