@@ -13,6 +13,8 @@ static bool named(const char *name, const char *wanted)
 static bool allowed(const struct lib_choice *choice, const struct coll_req *req, int n_nodes)
 {
     if (choice->max_per_node > 0 && req->ranks_per_node > choice->max_per_node) return false;
+    if (choice->max_ranks > 0 && req->n_ranks > choice->max_ranks) return false;
+    if (req->n_ranks < choice->min_ranks) return false;
     return choice->kind == req->kind && req->size_B >= choice->min_B &&
            req->size_B <= choice->max_B && n_nodes >= choice->min_nodes &&
            (choice->max_nodes == 0 || n_nodes <= choice->max_nodes) && choice->algo->fits(req);

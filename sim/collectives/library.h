@@ -68,6 +68,7 @@ struct lib_choice {
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */
     int max_nodes, min_nodes; /* max_nodes 0: no limit */
     int max_per_node;         /* most ranks of a node; 0: no limit */
+    int max_ranks, min_ranks; /* likewise in ranks */
     bool needs_card;          /* between nodes only where GPUs share a PCIe switch with
                                  cards that keep order */
     bool needs_scaleup;       /* only where GPUs have links of their own */

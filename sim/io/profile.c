@@ -148,6 +148,8 @@ const struct field profile_choice_fields[] = {
     REAL("inject", DIM_NUMBER, struct lib_choice, inject_frac, 0, 10, "1", "the same of what injected messages take"),
     REAL("min_size", DIM_SIZE, struct lib_choice, min_B, 0, LARGE, "0B", "smallest collective it is used for"),
     REAL("max_size", DIM_SIZE, struct lib_choice, max_B, 0, LARGE, "0B", "largest collective it is used for; 0 = no limit"),
+    INT("min_ranks", struct lib_choice, min_ranks, 0, INT_MAX, "0", "fewest ranks it is used for"),
+    INT("max_ranks", struct lib_choice, max_ranks, 0, INT_MAX, "0", "most ranks it is used for; 0 = no limit"),
     INT("min_nodes", struct lib_choice, min_nodes, 1, 1000000, "1", "fewest servers it is used for"),
     INT("max_nodes", struct lib_choice, max_nodes, 0, 1000000, "0", "most servers it is used for; 0 = no limit"),
     INT("max_per_node", struct lib_choice, max_per_node, 0, 1000000, "0", "most ranks of a server it is used for; 0 = no limit"),

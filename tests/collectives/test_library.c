@@ -69,6 +69,23 @@ static void first_takes_the_first_row_allowed(void **state)
     assert_int_equal(library_choose(&lib, &large, equal, 32, NULL, NULL), 1);
 }
 
+/* Sixteen ranks are more than the first row's 15, and not fewer than the second's. */
+static void rows_may_be_for_some_numbers_of_ranks(void **state)
+{
+    (void)state;
+    struct lib_choice rows[] = {row("ring", "tcp"), row("recursive-doubling", "tcp"),
+                                row("halving-doubling", "tcp")};
+    rows[0].max_ranks = 15;
+    rows[1].min_ranks = 16;
+    struct library lib = {.choices = rows, .n_choices = 3, .selection = "first"};
+    struct coll_req req = of_size(1e6);
+    assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), 1);
+    rows[1].min_ranks = 17;
+    assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), 2);
+    rows[0].max_ranks = 16;
+    assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), 0);
+}
+
 static void rows_may_be_for_few_ranks_of_a_node(void **state)
 {
     (void)state;
@@ -367,6 +384,7 @@ int main(void)
         cmocka_unit_test(earlier_row_wins_a_tie),
         cmocka_unit_test(spreads_stand_by_size_and_reach),
         cmocka_unit_test(first_takes_the_first_row_allowed),
+        cmocka_unit_test(rows_may_be_for_some_numbers_of_ranks),
         cmocka_unit_test(rows_may_be_for_few_ranks_of_a_node),
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),

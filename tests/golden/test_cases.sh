@@ -72,6 +72,12 @@ for nodes in 2 4 8 16 32; do
     ask "gather $nodes" "$h100;/n_gpus=$((8 * nodes))" --op all_gather --algorithm ring --protocol LL -b 1K -e 1K
     ask "alltoall $nodes" "$h100;/n_gpus=$((8 * nodes))" --op all_to_all --fidelity estimate -b 1G -e 1G
 done
+single='/gpu="p100-pcie-16";/node="cray-xc50";/library="open-mpi"'
+for ranks in 2 8 24 40 96 200 600; do
+    for size in 1KiB 64KiB 1MiB; do
+        ask "mpi $ranks $size" "$single;/n_gpus=$ranks" --fidelity estimate -b $size -e $size
+    done
+done
 for rate in 50 100; do
     ask "rate $rate" "$a100;/n_gpus=32;/nic={\"base\":\"ib-hdr\",\"bandwidth\":\"${rate}Gbps\"}" --algorithm ring -b 4G -e 4G
 done
@@ -211,8 +217,20 @@ END {
         claim("all-to-all of " n " nodes is bound by b (n - 1) / (n - g)", near(1073741824 * (ranks - 1) / ranks / bound["alltoall " n], most, 1e-6))
         claim("and keeps to it on " n, b["alltoall " n] < most)
     }
+    # Open MPI 4.1, coll_tuned_decision_fixed.c: all-reduce by ranks, of 1 KiB, 64 KiB and 1 MiB
+    mpi(2, "recursive-doubling ring halving-doubling")
+    mpi(8, "recursive-doubling halving-doubling halving-doubling")
+    mpi(24, "recursive-doubling halving-doubling halving-doubling")
+    mpi(40, "halving-doubling halving-doubling halving-doubling")
+    mpi(96, "recursive-doubling recursive-doubling halving-doubling")
+    mpi(200, "reduce-broadcast reduce-broadcast halving-doubling")
+    mpi(600, "reduce-broadcast halving-doubling halving-doubling")
     printf "%d passed, %d failed\n", passed, failed
     exit failed > 0
+}
+function mpi(ranks, wanted,    is) {
+    is = algorithm["mpi " ranks " 1KiB"] " " algorithm["mpi " ranks " 64KiB"] " " algorithm["mpi " ranks " 1MiB"]
+    claim("Open MPI of " ranks " takes " wanted, is == wanted)
 }
 # share — of the peak (400 GB/s x 0.97) at a size, beside a list for 2, 4, 8 ... 128 nodes
 function share(size, list,    n, wanted, k, nodes, is, e, last) {
