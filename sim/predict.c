@@ -351,6 +351,32 @@ void result_warn(struct result *result, const char *warning, struct arena *perm)
     result->warnings = warnings;
 }
 
+/* The prediction is the last step; what a failure costs while nobody has noticed it is in another. */
+enum { SEEN_PERCENT = 1 };
+
+static void warn_of_steps(struct result *result, struct arena *perm)
+{
+    const struct run *run = result->run;
+    int n = result->in->job->n_iterations;
+    double *ends_s = arena_new(perm, double, n);
+    for (int64_t s = 0; s < run->n_spans; s++) {
+        double *end_s = &ends_s[run->spans[s].iteration];
+        *end_s = fmax(*end_s, run->spans[s].end_s);
+    }
+    double shortest_s = ends_s[0], longest_s = ends_s[0];
+    for (int i = 1; i < n; i++) {
+        shortest_s = fmin(shortest_s, ends_s[i] - ends_s[i - 1]);
+        longest_s = fmax(longest_s, ends_s[i] - ends_s[i - 1]);
+    }
+    if (longest_s <= shortest_s * (1 + SEEN_PERCENT / 100.0)) return;
+    result_warn(result,
+                arena_text(perm,
+                           "links change while the %d steps are run: they take %.3g s to %.3g s, "
+                           "the last, which is reported, %.3g s",
+                           n, shortest_s, longest_s, run->iteration_s),
+                perm);
+}
+
 void result_warn_of_events(struct result *result, struct arena *perm)
 {
     const struct inputs *in = result->in;
@@ -366,6 +392,8 @@ void result_warn_of_events(struct result *result, struct arena *perm)
                        "(run/iterations)",
                        at_s, in->job->n_iterations, result->run->end_s),
             perm);
+    } else if (in->n_jobs == 0) {
+        warn_of_steps(result, perm);
     }
 }
 

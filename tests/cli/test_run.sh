@@ -76,6 +76,9 @@ test_that "two jobs take the same twice" same_twice run "$work/two.json" --json
 test_that "a failed link that cuts the network later names it" fails 1 "the network is cut" run "$work/two.json" \
     --set '/degraded/0/link="node 1 nic * <-> router *"' --set '/degraded/0/at="0.2s"'
 rm -f "$work/two.json"
+# A card fails at 0.1 s, in the first step, and is missed 10 s later: only what was to be sent then is left to do.
+test_that "a step that stands still is said" prints "they take 0.188 s to 10.1 s" run $good --set /n_gpus=16 \
+    --set '/degraded=[{"link": "node 0 nic 0 <-> leaf 0", "failed": true, "at": "0.1s", "detection": "10s"}]'
 
 printf '{"model": "resnet50", "batch": 64}' >"$work/bad.json"
 test_that "an unknown key is an input error with its place" fails 1 "bad.json:1:" run "$work/bad.json"
