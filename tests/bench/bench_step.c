@@ -112,6 +112,41 @@ static void step(int n_gpus, const char *fabric, struct arena scratch)
     report("  prediction with what-ifs and interval", clock_s() - begin_s, "");
 }
 
+/* The same with and without jitter between ranks, which a class's pace stands for. */
+static void jittered_step(int n_gpus, struct arena scratch)
+{
+    char text[512], what[64], more[96];
+    double took_s[2];
+    snprintf(text, sizeof text, resnet_text, n_gpus, n_gpus, "fat-tree");
+    for (int with = 0; with < 2; with++) {
+        struct arena again = scratch;
+        struct inputs *in = load(text, &again);
+        in->jitter = with ? 0.05 : 0.0;
+        double begin_s = clock_s();
+        must(engine_run(plan_build(in, &again), &scale_none, &again)->iteration_s > 0.0);
+        took_s[with] = clock_s() - begin_s;
+    }
+    snprintf(what, sizeof what, "  its plan and run with jitter, %d GPUs", n_gpus);
+    snprintf(more, sizeof more, "%.2f times as long as without", took_s[1] / took_s[0]);
+    report(what, took_s[1], more);
+}
+
+/* 500 micro-batches through 16 stages by closed forms, what-ifs by closed forms as well. */
+static void long_pipeline(struct arena scratch)
+{
+    static const char text[] =
+        "{\"name\": \"long\", \"model\": \"gpt3-175b\", \"batch_per_gpu\": 1,"
+        " \"grad_accumulation\": 500, \"gpu\": \"h100-sxm-80\", \"n_gpus\": 1024,"
+        " \"fabric\": {\"kind\": \"fat-tree\"},"
+        " \"strategy\": {\"kind\": \"parallel\", \"tensor_parallel\": 8, \"pipeline_parallel\": "
+        "16}}";
+    struct inputs *in = load(text, &scratch);
+    in->fidelity = FIDELITY_ESTIMATE;
+    double begin_s = clock_s();
+    must(predict(in, &scratch)->iteration_s > 0.0);
+    report("175B, 500 micro-batches, estimate, what-ifs", clock_s() - begin_s, "");
+}
+
 /* 175 billion parameters on 16,384 GPUs: tensor 8, pipeline 16, data 128; a step of 16 micro-batches. */
 static const char *const gpt_text =
     "{\"name\": \"gpt\", \"model\": \"gpt3-175b\", \"batch_per_gpu\": 1, \"grad_accumulation\": 16,"
@@ -179,7 +214,10 @@ int main(void)
         step(256, fabrics[f], *perm);
         step(16384, fabrics[f], *perm);
     }
+    jittered_step(256, *perm);
+    jittered_step(16384, *perm);
     estimates(*perm);
+    long_pipeline(*perm);
     big_step("fat-tree", "static", *perm);
     big_step("dragonfly", "minimal", *perm);
     big_step("fat-tree", "ecmp", *perm);

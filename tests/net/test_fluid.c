@@ -327,6 +327,17 @@ static struct net *draw_net(uint64_t turn, struct arena *perm)
     return net;
 }
 
+/* Each flow over one to four ways that share it equally: on every link of them a part of it, as when its
+ * packets are sprayed. */
+static struct net *sprayed(struct net *net)
+{
+    for (int i = 0; i < net->n_flows; i++) {
+        double n_ways = 1.0 + i % 4;
+        for (int k = 0; k < net->specs[i].n_loads; k++) net->loads[i][k].n /= n_ways;
+    }
+    return net;
+}
+
 /* The reference: progressive filling, all over again, by the book. Each round finds the lowest level
  * at which a link fills or a cap is reached and freezes what it holds. */
 static double lowest_level(const struct net *net, const bool *active, const double *rate,
@@ -493,9 +504,8 @@ static void flows_taken_out_and_put_back_go_on(void **state)
     }
 }
 
-static void assert_refilled(uint64_t turn, struct arena scratch)
+static void assert_refilled(struct net *net, uint64_t turn, struct arena scratch)
 {
-    struct net *net = draw_net(turn, &scratch);
     struct fluid *fluid = fluid_new(net->capacity, net->n_links, &scratch);
     struct play play = {.n_ended = 0};
     uint64_t seed = turn + 1;
@@ -516,20 +526,98 @@ static void assert_refilled(uint64_t turn, struct arena scratch)
 
 static void rates_are_those_of_filling_all_over_again(void **state)
 {
-    for (uint64_t turn = 0; turn < N_NETS; turn++) assert_refilled(turn, *(struct arena *)*state);
+    for (uint64_t turn = 0; turn < N_NETS; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct net *net = draw_net(turn, &scratch);
+        if (turn % 2 == 0) sprayed(net);
+        assert_refilled(net, turn, scratch);
+    }
+}
+
+/* All flows of a moment added to a new network at once. */
+static void fresh_rates(const struct net *net, const bool *active, double *rate,
+                        struct arena scratch)
+{
+    int ids[MAX_FLOWS];
+    struct fluid *fresh = fluid_new(net->capacity, net->n_links, &scratch);
+    for (int i = 0; i < net->n_flows; i++)
+        if (active[i]) ids[i] = fluid_add(fresh, net->specs[i]);
+    for (int i = 0; i < net->n_flows; i++) rate[i] = active[i] ? fluid_rate(fresh, ids[i]) : 0.0;
+}
+
+static void solving_on_is_solving_anew(void **state)
+{
+    double got[MAX_FLOWS];
+    double want[MAX_FLOWS];
+    for (uint64_t turn = 0; turn < N_NETS / 4; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        const struct net *net = sprayed(draw_net(turn + 5000, &scratch));
+        struct fluid *fluid = fluid_new(net->capacity, net->n_links, &scratch);
+        struct play play = {.n_ended = 0};
+        while (play.n_ended < net->n_flows) {
+            step(net, fluid, &play);
+            current_rates(net, fluid, &play, got);
+            fresh_rates(net, play.active, want, scratch);
+            for (int i = 0; i < net->n_flows; i++) assert_close(got[i], want[i], 1e-12);
+        }
+    }
+}
+
+/* Links numbered from the other end, flows added last first and their links told last first: names and
+ * orders are of no account. */
+static struct net *relabelled(const struct net *net, struct arena *perm)
+{
+    struct net *other = arena_new(perm, struct net, 1);
+    *other = *net;
+    for (int l = 0; l < net->n_links; l++) other->capacity[l] = net->capacity[net->n_links - 1 - l];
+    for (int i = 0; i < net->n_flows; i++) {
+        int from = net->n_flows - 1 - i;
+        int n = net->specs[from].n_loads;
+        other->specs[i] = net->specs[from];
+        other->specs[i].loads = other->loads[i];
+        for (int k = 0; k < n; k++) {
+            struct load load = net->loads[from][n - 1 - k];
+            other->loads[i][k] = (struct load){net->n_links - 1 - load.resource, load.n};
+        }
+    }
+    return other;
+}
+
+static void names_of_links_and_orders_of_flows_change_no_rate(void **state)
+{
+    for (uint64_t turn = 0; turn < N_NETS; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        const struct net *nets[2];
+        struct fluid *fluids[2];
+        int ids[2][MAX_FLOWS];
+        nets[0] = sprayed(draw_net(turn + 6000, &scratch));
+        nets[1] = relabelled(nets[0], &scratch);
+        int n = nets[0]->n_flows;
+        for (int side = 0; side < 2; side++) {
+            fluids[side] = fluid_new(nets[side]->capacity, nets[side]->n_links, &scratch);
+            for (int i = 0; i < n; i++)
+                ids[side][i] = fluid_add(fluids[side], nets[side]->specs[i]);
+        }
+        for (int i = 0; i < n; i++)
+            assert_close(fluid_rate(fluids[1], ids[1][n - 1 - i]), fluid_rate(fluids[0], ids[0][i]),
+                         1e-12);
+    }
 }
 
 /* In this net a group that is raised twice in one solve has members with caps between. */
 static void group_raised_twice_stops_at_its_caps(void **state)
 {
-    assert_refilled(171, *(struct arena *)*state);
+    struct arena scratch = *(struct arena *)*state;
+    struct net *net = draw_net(171, &scratch);
+    assert_refilled(net, 171, scratch);
 }
 
 static void rates_fit_the_links_and_are_max_min(void **state)
 {
     for (uint64_t turn = 0; turn < N_NETS; turn++) {
         struct arena scratch = *(struct arena *)*state;
-        const struct net *net = draw_net(turn + 1000, &scratch);
+        struct net *net = draw_net(turn + 1000, &scratch);
+        if (turn % 3 == 0) sprayed(net);
         struct fluid *fluid = fluid_new(net->capacity, net->n_links, &scratch);
         struct play play = {.n_ended = 0};
         for (int n = 0; play.n_ended < net->n_flows; n++) {
@@ -549,7 +637,8 @@ static void every_activity_does_its_work_and_no_more(void **state)
 {
     for (uint64_t turn = 0; turn < N_NETS; turn++) {
         struct arena scratch = *(struct arena *)*state;
-        const struct net *net = draw_net(turn + 2000, &scratch);
+        struct net *net = draw_net(turn + 2000, &scratch);
+        if (turn % 3 == 0) sprayed(net);
         struct play play;
         play_out(net, &play, scratch);
         for (int i = 0; i < net->n_flows; i++) {
@@ -637,6 +726,8 @@ int main(void)
         cmocka_unit_test(equal_ends_are_one_event_in_the_order_of_adding),
         cmocka_unit_test(flows_that_share_nothing_are_not_rated_again),
         cmocka_unit_test(rates_are_those_of_filling_all_over_again),
+        cmocka_unit_test(solving_on_is_solving_anew),
+        cmocka_unit_test(names_of_links_and_orders_of_flows_change_no_rate),
         cmocka_unit_test(flows_taken_out_and_put_back_go_on),
         cmocka_unit_test(group_raised_twice_stops_at_its_caps),
         cmocka_unit_test(rates_fit_the_links_and_are_max_min),
