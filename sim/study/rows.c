@@ -129,15 +129,24 @@ static void note_part(const struct study *study, const struct row_job *job,
     row->pool = arena_text(study->perm, "%s, size class %d", reaches[class.reach], class.size + 1);
 }
 
-static struct guess last_guess(const struct check_row *last)
+static void take_times(struct check_row *row, const struct check_row *last)
 {
-    return (struct guess){last->predicted_s, {last->low_s, last->high_s}, NULL};
+    row->predicted_s = last->predicted_s;
+    row->low_s = last->low_s;
+    row->high_s = last->high_s;
+    row->bound_s = last->bound_s;
 }
 
-static double bound_of(const struct row_job *job, double size_B, struct guess own,
-                       struct arena scratch)
+static void predict_row(struct check_row *row, const struct row_job *job, bool collective,
+                        struct arena scratch)
 {
-    return bound_collective_s(job->inputs, job->kind, size_B, bound_help(own.algo), scratch);
+    struct guess own = guess(job, row->size_B, collective, scratch);
+    row->predicted_s = own.time_s;
+    row->low_s = own.interval.low_s;
+    row->high_s = own.interval.high_s;
+    if (!collective) return;
+    row->bound_s =
+        bound_collective_s(job->inputs, job->kind, row->size_B, bound_help(own.algo), scratch);
 }
 
 void rows_predict(const struct study *study, const struct row_reader *reader,
@@ -155,13 +164,10 @@ void rows_predict(const struct study *study, const struct row_reader *reader,
         row->reason = refusal(study, &job, row, scratch);
         if (row->reason) continue;
         bool again = row_is_covered(&last) && !(row->size_B > last.size_B);
-        struct guess own =
-            again ? last_guess(&last) : guess(&job, row->size_B, collective, scratch);
-        if (collective)
-            row->bound_s = again ? last.bound_s : bound_of(&job, row->size_B, own, scratch);
-        row->predicted_s = own.time_s;
-        row->low_s = own.interval.low_s;
-        row->high_s = own.interval.high_s;
+        if (again)
+            take_times(row, &last);
+        else
+            predict_row(row, &job, collective, scratch);
         row->error = row->predicted_s / row->measured_s - 1;
         note_part(study, &job, &last, row);
         if (!collective) note_work(job.inputs, row);
