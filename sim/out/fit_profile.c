@@ -93,6 +93,15 @@ static void add_launch(struct entries *entries, const struct calibration *fit)
                        machine(fit, entries->perm), error_text(&fit->launch[c], entries->perm)));
 }
 
+/* after what was fitted, which goes first */
+static void add_reset(struct entries *entries, const struct calibration *fit)
+{
+    for (int c = 0; c < fit->n_reset; c++)
+        add(entries, fit->reset[c].key, fit->reset[c].value, fit->reset[c].dim,
+            arena_text(entries->perm, "as without it: products measured on %s do not show it",
+                       machine(fit, entries->perm)));
+}
+
 /* what a profile has to say and no base does */
 static void add_nominal(struct entries *entries, const struct calibration *fit)
 {
@@ -199,6 +208,7 @@ void fit_profile_write(FILE *out, const struct fit_profile *profile, const struc
     if (!profile->base) add_nominal(&entries, fit);
     add_launch(&entries, fit);
     for (int p = 0; p < fit->n_parts; p++) add_fitted(&entries, fit, &fit->parts[p]);
+    add_reset(&entries, fit);
     struct writer writer = {.out = out};
     writer_object(&writer, NULL);
     writer_text(&writer, "kind", "gpu");

@@ -664,6 +664,31 @@ static struct solve products_solve(struct calibrating *at, struct rows rows, boo
     return solve;
 }
 
+/* reset — a term of the base that is not in the solve must not stay in a profile that stands on that base. */
+static void reset(struct calibrating *at, const struct solve *base, const struct solve *solve,
+                  const struct solve_constant *key)
+{
+    double before, value;
+    memcpy(&before, (const char *)base + key->offset, sizeof before);
+    memcpy(&value, (const char *)solve + key->offset, sizeof value);
+    if (!key->constant.in_profile || !(fabs(value - before) > 0.0)) return;
+    must(at->out->n_reset < CALIBRATE_MAX_RESET);
+    struct calibrate_constant *constant = &at->out->reset[at->out->n_reset++];
+    *constant = key->constant;
+    constant->before = before;
+    constant->value = value;
+}
+
+static void reset_others(struct calibrating *at, const struct gpu *base, const struct solve *solve)
+{
+    struct solve before = {.gpu = *base};
+    if (!at->out->based) return;
+    reset(at, &before, solve, &load_constant);
+    for (int t = 0; t < N_TERMS; t++) {
+        for (int c = 0; c < terms[t].n; c++) reset(at, &before, solve, &terms[t].constants[c]);
+    }
+}
+
 static void fit_products(struct calibrating *at)
 {
     struct rows rows = rows_of(at, MEASURED_PRODUCT);
@@ -679,10 +704,12 @@ static void fit_products(struct calibrating *at)
         struct solve tiled = products_solve(at, rows, true, &by_tiles);
         if (by_tiles < by_edge) solve = tiled;
     }
-    double sustained = at->out->gpu.sustained_frac;
+    struct gpu base = at->out->gpu;
     bool fine = fit(at, &solve, "gemm");
-    at->out->gpu.sustained_frac = sustained;
-    if (fine) add_typed_parts(at, &solve, rows, MEASURED_PRODUCT);
+    at->out->gpu.sustained_frac = base.sustained_frac;
+    if (!fine) return;
+    reset_others(at, &base, &solve);
+    add_typed_parts(at, &solve, rows, MEASURED_PRODUCT);
 }
 
 static void fit_attention(struct calibrating *at)

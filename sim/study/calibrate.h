@@ -66,6 +66,8 @@ struct calibrate_part {
     bool in_profile;
 };
 
+enum { CALIBRATE_MAX_RESET = 16 };
+
 struct calibration {
     struct gpu gpu; /* the base with what was fitted */
     const char *device, *date;
@@ -75,6 +77,9 @@ struct calibration {
     int n_parts;
     struct calibrate_constant launch[2]; /* kernel_floor and issue, where launches were measured */
     int n_launch;
+    struct calibrate_constant
+        reset[CALIBRATE_MAX_RESET]; /* the base has them, the data do not want them */
+    int n_reset;
     const char **notes; /* what stays as in the base, what was left out */
     int n_notes;
     bool based;

@@ -33,6 +33,12 @@ test_that "a profile needs no base" run 0 fit --out "$work/alone.json" "$work/ra
 test_that "a profile without a base has a bandwidth" grep -q '"memory_bandwidth"' "$work/alone.json"
 
 test_that "a table of products is read by device" prints "reach_fp16" fit "$table" --device t4 --base t4 --dtype fp16
+# T4's fp16 products show neither; were they left to the base, they would be predicted by them
+echo '{"kind": "gpu", "base": "t4", "name": "odd", "product_memory": 0.5, "tile_load": 20}' >"$work/odd.json"
+test_that "a base may have terms that the data do not show" run 0 fit "$table" --device t4 --base "$work/odd.json" --dtype fp16 --out "$work/reset.json"
+test_that "the profile is without them" grep -q '"product_memory": 1,' "$work/reset.json"
+test_that "and says why" grep -q '"tile_load": "as without it' "$work/reset.json"
+
 test_that "an unknown device of a table is an error" fails 1 'no rows of "t5"' fit "$table" --device t5 --base t4
 test_that "no file is a usage error" fails 64 "needs a file of measurements" fit
 test_that "a missing file is an error" fails 1 "nowhere.csv" fit "$work/nowhere.csv"
