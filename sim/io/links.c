@@ -214,12 +214,14 @@ static void list_epochs(const struct links *links, struct diag_place place)
     const struct topo *before = links->in->topo;
     int n = 0;
     double at_s = next_noticed_s(links, 0);
-    for (; !isinf(at_s) && diag_ok(reader->diag); at_s = next_noticed_s(links, at_s)) {
+    while (!isinf(at_s) && diag_ok(reader->diag)) {
         struct topo *topo = topo_at(links, at_s);
-        if (same_routes(before, topo)) continue;
-        topo_reroute(topo, reader->perm, reader->diag, place);
-        epochs[n++] = (struct route_epoch){at_s, topo};
-        before = topo;
+        if (!same_routes(before, topo)) {
+            topo_reroute(topo, reader->perm, reader->diag, place);
+            epochs[n++] = (struct route_epoch){at_s, topo};
+            before = topo;
+        }
+        at_s = next_noticed_s(links, at_s);
     }
     links->in->epochs = epochs;
     links->in->n_epochs = n;

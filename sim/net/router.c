@@ -353,29 +353,33 @@ static void add_way(const struct topo *topo, const int *links, int n, double fra
     router->longest_s = fmax(router->longest_s, topo_path_latency_s(topo, links, n));
 }
 
-/* A part of the flow comes to a switch. */
-static void bring(struct router *router, const uint16_t *row, int s, double part, double late_s)
+/* A part of the flow, and when it comes to a switch. */
+struct arrival {
+    double part, late_s;
+};
+
+static void bring(struct router *router, const uint16_t *row, int s, struct arrival arrival)
 {
     if (router->part[s] <= 0.0) {
         router->next[s] = router->head[row[s]];
         router->head[row[s]] = s;
         router->late_s[s] = 0.0;
     }
-    router->part[s] += part;
-    router->late_s[s] = fmax(router->late_s[s], late_s);
+    router->part[s] += arrival.part;
+    router->late_s[s] = fmax(router->late_s[s], arrival.late_s);
 }
 
 static void split(const struct topo *topo, const uint16_t *row, int s)
 {
     struct router *router = topo->router;
     int n_ways = ways_on(router, row, s);
-    double part = router->part[s] / n_ways;
+    struct arrival on = {.part = router->part[s] / n_ways};
     router->part[s] = 0.0;
     for (int w = 0; w < n_ways; w++) {
         int i = router->ways[w], link = router->out.links[i];
-        add_share(router, link, part);
-        bring(router, row, router->out.there[i], part,
-              router->late_s[s] + topo->links[link].latency_s);
+        add_share(router, link, on.part);
+        on.late_s = router->late_s[s] + topo->links[link].latency_s;
+        bring(router, row, router->out.there[i], on);
     }
 }
 
@@ -401,10 +405,10 @@ static int turn_to(struct router *router, const uint16_t *row)
     router->head[0] = -1;
     while (s >= 0) {
         int next = router->next[s];
-        double part = router->part[s], late_s = router->late_s[s];
+        struct arrival here = {router->part[s], router->late_s[s]};
         router->part[s] = 0.0;
         must(row[s] < FAR);
-        bring(router, row, s, part, late_s);
+        bring(router, row, s, here);
         if (row[s] > farthest) farthest = row[s];
         s = next;
     }
@@ -419,7 +423,7 @@ static void spray(const struct topo *topo, const struct port_pair *pair, int via
     const uint16_t *row = distances(topo, via < 0 ? to : router->n_switches + via);
     add_share(router, up, frac);
     must(row[at] < FAR);
-    bring(router, row, at, frac, topo->links[up].latency_s);
+    bring(router, row, at, (struct arrival){frac, topo->links[up].latency_s});
     push_on(topo, row, row[at]);
     if (via >= 0) {
         row = distances(topo, to);
@@ -535,33 +539,44 @@ struct search {
     bool *seen; /* [vertices] */
 };
 
-static void search_from(const struct search *search, int start, struct arena scratch)
+/* the far ends of the links of each vertex, as the search sees them: to[first[v]] .. to[first[v + 1] - 1] */
+struct far_ends {
+    int32_t *first, *to;
+};
+
+static struct far_ends list_far_ends(const struct search *search, struct arena *perm)
 {
     const struct topo *topo = search->topo;
-    int32_t *first = arena_new(&scratch, int32_t, topo->n_vertices + 2);
-    int32_t *links = arena_new(&scratch, int32_t, topo->n_links);
-    int32_t *queue = arena_new(&scratch, int32_t, topo->n_vertices);
-    int32_t *at = first + 1;
+    struct far_ends far = {arena_new(perm, int32_t, topo->n_vertices + 2),
+                           arena_new(perm, int32_t, topo->n_links)};
+    int32_t *at = far.first + 1;
     for (int pass = 0; pass < 2; pass++) {
         for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
             const struct link *link = &topo->links[l];
-            int from = search->against ? link->dst : link->src;
             if (link->failed && !search->before) continue;
+            int from = search->against ? link->dst : link->src;
             if (pass == 0)
                 at[from + 1]++;
             else
-                links[at[from]++] = search->against ? link->src : link->dst;
+                far.to[at[from]++] = search->against ? link->src : link->dst;
         }
         for (int v = 0; pass == 0 && v < topo->n_vertices; v++) at[v + 1] += at[v];
     }
+    return far;
+}
+
+static void search_from(const struct search *search, int start, struct arena scratch)
+{
+    struct far_ends far = list_far_ends(search, &scratch);
+    int32_t *queue = arena_new(&scratch, int32_t, search->topo->n_vertices);
     int n = 0;
     queue[n++] = start;
     search->seen[start] = true;
     for (int i = 0; i < n; i++) {
-        for (int k = first[queue[i]]; k < first[queue[i] + 1]; k++) {
-            if (search->seen[links[k]]) continue;
-            search->seen[links[k]] = true;
-            queue[n++] = links[k];
+        for (int k = far.first[queue[i]]; k < far.first[queue[i] + 1]; k++) {
+            if (search->seen[far.to[k]]) continue;
+            search->seen[far.to[k]] = true;
+            queue[n++] = far.to[k];
         }
     }
 }
