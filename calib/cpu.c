@@ -15,8 +15,8 @@ struct cpu cpu;
 static const size_t RESERVE_B = (size_t)64 << 30;
 /* a core of 2024 does some 1e11 FLOP/s: larger products take longer than a sample is worth; arrays well
  * beyond every cache */
-static const double MOST_FLOP_PER_THREAD = 2e10;
-static const double MOST_SIZE_B = 1024.0 * 1024 * 1024;
+static const double MOST_FLOP_PER_THREAD = 5e9;
+static const double MOST_SIZE_B = 256.0 * 1024 * 1024;
 /* buffers for a case, in multiples of the bytes that it moves; some hold copies for the check */
 static const double MEMORY_PER_BYTE = 4;
 enum { LINE_B = 64, MOST_THREADS = 1024 };

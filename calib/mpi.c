@@ -267,9 +267,12 @@ static struct order hear(void)
     MPI_Ibcast(&order, sizeof order, MPI_BYTE, 0, ranks.all, &request);
     for (;;) {
         MPI_Test(&request, &is_there, MPI_STATUS_IGNORE);
-        if (is_there) return order;
+        if (is_there) break;
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     }
+    /* it has come: this only says that the request is over */
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return order;
 }
 
 /* What every rank but 0 does until the end. Signals come to all ranks; the first gives rank 0 its time
