@@ -497,14 +497,6 @@ static struct moment ready_at(const struct walk *walk, const struct clock *clock
     return ready;
 }
 
-static void add_spans(struct walk *walk, const struct clock *clock, struct span span)
-{
-    for (int class = clock->number; class != NONE; class = walk->next_twin[class]) {
-        span.rank_class = class;
-        run_add_span(walk->run, span, walk->spans);
-    }
-}
-
 /* of an op: when its stream reached it, when work began (and after whose end), when it ended */
 struct times {
     double start_s;
@@ -521,12 +513,14 @@ static void settle(struct walk *walk, int k, struct stream_at *stream, struct ti
     int32_t cell = (clock->first_op + op) * walk->job->n_iterations + iteration;
     struct moment end = {times.end_s, cell};
     if (walk->run)
-        add_spans(walk, clock,
-                  (struct span){.op = op,
-                                .iteration = iteration,
-                                .start_s = times.start_s,
-                                .begin_s = times.begin.s,
-                                .end_s = times.end_s});
+        run_add_span(walk->run,
+                     (struct span){.rank_class = clock->number,
+                                   .op = op,
+                                   .iteration = iteration,
+                                   .start_s = times.start_s,
+                                   .begin_s = times.begin.s,
+                                   .end_s = times.end_s},
+                     walk->spans);
     walk->end_s[cell] = times.end_s;
     walk->from[cell] = times.begin.cell;
     walk->last[iteration] = later(walk->last[iteration], end);
@@ -659,6 +653,17 @@ static void measure_path(const struct walk *walk, struct run *run)
     if (last > 0) add_path(walk, walk->last[last - 1].cell, -1.0, run->path_s);
 }
 
+/* What stands for others is told of them too. */
+static void add_twins(struct walk *walk)
+{
+    int64_t n = walk->run->n_spans;
+    for (int64_t s = 0; s < n; s++) {
+        struct span span = walk->run->spans[s];
+        while ((span.rank_class = walk->next_twin[span.rank_class]) != NONE)
+            run_add_span(walk->run, span, walk->spans);
+    }
+}
+
 struct run *estimate_run(const struct plan *plan, struct arena *perm)
 {
     struct run *run = arena_new(perm, struct run, 1);
@@ -670,7 +675,8 @@ struct run *estimate_run(const struct plan *plan, struct arena *perm)
     walk_all(&walk);
     run->stuck = explain_stuck(&walk);
     measure_path(&walk, run);
-    run_finish(plan, run, *perm);
+    run_finish(plan, run, *perm); /* of twins it would find the same */
+    add_twins(&walk);
     return run;
 }
 
