@@ -85,6 +85,10 @@ wait $fits
 "$calib" --markdown >"$out/raw.block"
 fill fits "$out/fits.block" <docs/calibration.md >"$out/calibration.1"
 fill raw "$out/raw.block" <"$out/calibration.1" >"$out/calibration.md"
+# the emulated cluster is played by its test, which prints what it compares
+emulated=${BUILD_DIR:-build}/release/tests/emulated/test_emulated
+MAKEFLAGS='' make --no-print-directory -s BUILD=release "$emulated" >&2
+"$emulated" 2>&1 | grep ' measured ' >"$out/emulated.txt"
 {
     cat docs/validation.head "$out/summary.block"
     cat docs/interval.head "$out/interval.md"
@@ -94,6 +98,10 @@ fill raw "$out/raw.block" <"$out/calibration.1" >"$out/calibration.md"
     awk '/^error =/ { on = 1 } on' "$out/demo.txt"
     echo '```'
     cat docs/scale-up.head "$out/scale-up.md"
+    cat docs/emulated.head
+    echo '```'
+    cat "$out/emulated.txt"
+    echo '```'
     cat docs/tables.head "$out/tables.md"
 } >"$out/validation.md"
 

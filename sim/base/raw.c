@@ -402,6 +402,13 @@ struct raw *raw_read_text(const char *file, const char *text, size_t length, str
     if (!head_fits(&reader)) return NULL;
     reader.table = table_read_text(file, rest, length, perm, diag);
     if (!reader.table || !columns_fit(&reader)) return NULL;
+    if (reader.table->n_rows > RAW_MAX_ROWS) {
+        diag_error(diag,
+                   (struct diag_place){.file = file, .line = reader.table->lines[RAW_MAX_ROWS]},
+                   "is row %d of %d (at most %d are read)", RAW_MAX_ROWS + 1, reader.table->n_rows,
+                   RAW_MAX_ROWS);
+        return NULL;
+    }
     raw->rows = arena_new(perm, struct raw_row, reader.table->n_rows);
     for (int r = 0; r < reader.table->n_rows; r++) take_row(&reader, r);
     return raw;

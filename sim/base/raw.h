@@ -80,6 +80,9 @@ struct raw {
     int n_rows;
 };
 
+/* A calibration has a few thousand rows; more than this is an error, not a longer wait. */
+enum { RAW_MAX_ROWS = 1 << 16 };
+
 /* raw_read — NULL after an error that leaves nothing to use; every bad row is reported with its line. */
 struct raw *raw_read(const char *file, struct arena *perm, struct diag *diag);
 struct raw *raw_read_text(const char *file, const char *text, size_t length, struct arena *perm,

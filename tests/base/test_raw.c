@@ -189,6 +189,19 @@ static void an_empty_message_is_a_row(void **state)
     assert_int_equal(reading.raw->n_rows, 1);
 }
 
+static void more_rows_than_any_calibration_has_are_refused(void **state)
+{
+    static const char head[] = "# raw: 1\nbenchmark,size_B,time_s\n", row[] = "copy,8,1\n";
+    size_t length = sizeof head - 1 + (RAW_MAX_ROWS + 1) * (sizeof row - 1);
+    char *text = arena_new(*state, char, (int64_t)length + 1);
+    memcpy(text, head, sizeof head - 1);
+    for (int r = 0; r <= RAW_MAX_ROWS; r++)
+        memcpy(text + sizeof head - 1 + (size_t)r * (sizeof row - 1), row, sizeof row - 1);
+    struct reading reading = read_text(text, *state);
+    assert_null(reading.raw);
+    assert_non_null(strstr(reading.diag.messages[0], "a.csv:65539: is row 65537 of 65537"));
+}
+
 static void benchmarks_are_found_by_name_and_differ(void **state)
 {
     (void)state;
@@ -210,6 +223,7 @@ int main(void)
         cmocka_unit_test(columns_are_known_and_two_are_needed),
         cmocka_unit_test(bad_rows_are_reported_and_left_out),
         cmocka_unit_test(an_empty_message_is_a_row),
+        cmocka_unit_test(more_rows_than_any_calibration_has_are_refused),
         cmocka_unit_test(benchmarks_are_found_by_name_and_differ),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
