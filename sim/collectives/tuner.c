@@ -45,12 +45,18 @@ static double inner_Bps(const struct tuner_arch *arch, const struct tuner *tuner
     return cluster->scaleup_Bps / arch->nvlink_line_Bps * arch->nvlink_Bps;
 }
 
-/* Channels of this speed that the links of a GPU and the cards of a node carry. */
-static int channels_at(double speed_Bps, double inner_total_Bps, double nic_Bps, int n_nics)
+/* what channels go through: the links of a GPU, and the cards of a node, 0 where none leaves it */
+struct ways {
+    double inner_Bps, nic_Bps;
+    int n_nics;
+};
+
+/* Channels of this speed that they carry. */
+static int channels_at(double speed_Bps, struct ways ways)
 {
-    double inside = floor(inner_total_Bps / speed_Bps);
-    if (n_nics == 0) return (int)inside;
-    double through_cards = n_nics * floor(nic_Bps / speed_Bps);
+    double inside = floor(ways.inner_Bps / speed_Bps);
+    if (ways.n_nics == 0) return (int)inside;
+    double through_cards = ways.n_nics * floor(ways.nic_Bps / speed_Bps);
     return (int)fmin(inside, through_cards);
 }
 
@@ -70,13 +76,14 @@ struct tuner_graph tuner_graph_of(const struct tuner_arch *arch, const struct tu
     bool leaves = cluster->n_nodes > 1;
     const double *speeds_Bps = leaves ? arch->outer_Bps : arch->inner_Bps;
     int n_speeds = leaves ? arch->n_outer : arch->n_inner;
-    double total_Bps = inner_Bps(arch, tuner, cluster);
     /* one GPU a node: nothing moves inside it */
-    if (leaves && cluster->ranks_per_node == 1) total_Bps = INFINITY;
-    double nic_Bps = tuner->nic_frac * cluster->nic_Bps;
+    bool alone = leaves && cluster->ranks_per_node == 1;
+    struct ways ways = {.inner_Bps = alone ? HUGE_VAL : inner_Bps(arch, tuner, cluster),
+                        .nic_Bps = tuner->nic_frac * cluster->nic_Bps,
+                        .n_nics = leaves ? cluster->nics_per_node : 0};
     struct tuner_graph best = {0};
     for (int s = 0; s < n_speeds; s++) {
-        int n = channels_at(speeds_Bps[s], total_Bps, nic_Bps, leaves ? cluster->nics_per_node : 0);
+        int n = channels_at(speeds_Bps[s], ways);
         if (n > MAX_CHANNELS) n = MAX_CHANNELS;
         if (n * speeds_Bps[s] > best.n_channels * best.inner_Bps)
             best = (struct tuner_graph){n, speeds_Bps[s], speeds_Bps[s]};

@@ -768,6 +768,7 @@ static void load_ref(const struct profile_reader *reader, const struct profile_k
                      struct profile_ref ref, const struct chain *chain, void *out)
 {
     const char *text = ref.name;
+    must(ref.node || ref.name);
     if (ref.node) text = json_kind(ref.node) == JSON_TEXT ? json_text(ref.node) : NULL;
     const struct fabric_kind *fabric = text ? fabric_find(text) : NULL;
     if (kind == &profile_kinds[PROFILE_FABRIC] && fabric) {

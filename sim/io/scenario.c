@@ -729,16 +729,16 @@ static void load_slow_gpus(const struct loader *load)
 
 static void load_placement(const struct loader *load, int job, bool *taken)
 {
-    const struct seating seating = {.json = load->json,
-                                    .node = json_get(load->root, "placement"),
-                                    .owner = load->root,
-                                    .topo = load->in->topo,
-                                    .n_ranks = load->in->train.n_ranks,
-                                    .seed = load->seed,
-                                    .job = job,
-                                    .taken = taken,
-                                    .perm = load->perm,
-                                    .diag = load->diag};
+    struct seating seating = {.json = load->json,
+                              .node = json_get(load->root, "placement"),
+                              .owner = load->root,
+                              .topo = load->in->topo,
+                              .n_ranks = load->in->train.n_ranks,
+                              .seed = load->seed,
+                              .job = job,
+                              .perm = load->perm,
+                              .diag = load->diag};
+    seating.taken = taken;
     load->in->gpu_of = seats_load(&seating);
 }
 

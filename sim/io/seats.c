@@ -178,8 +178,10 @@ static void seat_by_file(const struct seating *seating, const struct json_node *
     size_t length;
     const char *text = file_read(path, MAX_FILE_B, &length, seating->perm, seating->diag);
     if (!text) return;
-    struct rank_file file = {seating, gpu_of, arena_new(seating->perm, bool, seating->topo->n_gpus),
-                             arena_new(seating->perm, bool, seating->n_ranks), 0};
+    struct rank_file file = {.seating = seating,
+                             .used = arena_new(seating->perm, bool, seating->topo->n_gpus),
+                             .seated = arena_new(seating->perm, bool, seating->n_ranks)};
+    file.gpu_of = gpu_of;
     struct diag_place place = {.file = path, .line = 1};
     for (const char *at = text; *at; place.line++) {
         int n = (int)strcspn(at, "\n");

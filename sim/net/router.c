@@ -544,24 +544,38 @@ struct far_ends {
     int32_t *first, *to;
 };
 
+/* next_way — of the links from l on, the first that the search may take. */
+static int next_way(const struct search *search, int l)
+{
+    const struct topo *topo = search->topo;
+    while (l < topo->n_links && topo->links[l].failed && !search->before) l++;
+    return l;
+}
+
+static int near_end(const struct search *search, int l)
+{
+    const struct link *link = &search->topo->links[l];
+    return search->against ? link->dst : link->src;
+}
+
+static int far_end(const struct search *search, int l)
+{
+    const struct link *link = &search->topo->links[l];
+    return search->against ? link->src : link->dst;
+}
+
 static struct far_ends list_far_ends(const struct search *search, struct arena *perm)
 {
     const struct topo *topo = search->topo;
     struct far_ends far = {arena_new(perm, int32_t, topo->n_vertices + 2),
                            arena_new(perm, int32_t, topo->n_links)};
     int32_t *at = far.first + 1;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
-            const struct link *link = &topo->links[l];
-            if (link->failed && !search->before) continue;
-            int from = search->against ? link->dst : link->src;
-            if (pass == 0)
-                at[from + 1]++;
-            else
-                far.to[at[from]++] = search->against ? link->src : link->dst;
-        }
-        for (int v = 0; pass == 0 && v < topo->n_vertices; v++) at[v + 1] += at[v];
-    }
+    int first = next_way(search, topo->fabric->first_link);
+    for (int l = first; l < topo->n_links; l = next_way(search, l + 1))
+        at[near_end(search, l) + 1]++;
+    for (int v = 0; v < topo->n_vertices; v++) at[v + 1] += at[v];
+    for (int l = first; l < topo->n_links; l = next_way(search, l + 1))
+        far.to[at[near_end(search, l)]++] = far_end(search, l);
     return far;
 }
 

@@ -154,6 +154,6 @@ void spread_find(const struct study *study)
         n_parts += i == 0 || strcmp(places[i].part, places[i - 1].part) != 0 ||
                    strcmp(places[i].pool, places[i - 1].pool) != 0;
     }
-    check->spreads = arena_new(study->perm, struct check_spread, 2 * n_parts);
+    check->spreads = arena_new(study->perm, struct check_spread, (int64_t)2 * n_parts);
     fit_pools(check, places, n, samples, groups->n, scratch);
 }
