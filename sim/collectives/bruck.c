@@ -17,16 +17,11 @@
  * Source: Bruck et al., Efficient algorithms for all-to-all communications in multiport message-passing
  * systems, IEEE TPDS 8(11), 1997. */
 #include "collectives/algos.h"
-#include "collectives/shape.h"
+#include "collectives/stride.h"
 
 bool bruck_fits(const struct coll_req *req)
 {
     return req->n_ranks >= 1;
-}
-
-static int n_steps(const struct coll_req *req)
-{
-    return shape_log2(req->n_ranks);
 }
 
 /* Blocks in a step's message. Of the numbers below n every second run of 2^step has the bit set. */
@@ -37,58 +32,45 @@ static int n_blocks(const struct coll_req *req, int step)
     return n / (2 * run) * run + (rest > 0 ? rest : 0);
 }
 
-static double step_B(const struct coll_req *req, int step)
+/* An all_gather sends back, an all_to_all on. */
+static int ranks_on(const struct coll_req *req, int step)
 {
-    return req->size_B / req->n_ranks * n_blocks(req, step);
+    int further = 1 << step;
+    return req->kind == COLL_ALLGATHER ? -further : further;
 }
 
-static struct tier_load step_load(const struct coll_req *req, int step)
-{
-    return shape_shift_load(req, 1 << step, step_B(req, step));
-}
-
-static int sends_to(const struct coll_req *req, int step, int rank)
-{
-    int n = req->n_ranks, further = 1 << step;
-    return (rank + (req->kind == COLL_ALLGATHER ? n - further : further)) % n;
-}
+static const struct stride bruck = {ranks_on, n_blocks};
 
 double bruck_cost_s(const struct coll_req *req, struct coll_hops hops)
 {
-    double time_s = 0;
-    for (int step = 0; step < n_steps(req); step++)
-        time_s += shape_step_s(hops, step_load(req, step));
-    return time_s;
+    return stride_cost_s(&bruck, req, hops);
 }
 
 bool bruck_phase(const struct coll_req *req, int p, struct coll_phase *out)
 {
-    if (p >= n_steps(req)) return false;
-    *out = shape_one_step(step_load(req, p), req->n_channels);
-    return true;
+    return stride_phase(&bruck, req, p, out);
 }
 
 void bruck_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)
 {
-    *out = (struct coll_bundle){
-        .n_flows = req->n_ranks, .channel = b, .bytes = step_B(req, p) / req->n_channels};
+    stride_bundle(&bruck, req, p, out);
+    out->channel = b;
 }
 
 struct coll_flow bruck_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)b;
-    return (struct coll_flow){(int)k, sends_to(req, p, (int)k)};
+    return stride_flow(&bruck, req, p, k);
 }
 
 int bruck_lanes(const struct coll_req *req)
 {
-    return req->n_channels;
+    return stride_lanes(req);
 }
 
-/* A counter per channel and step, as a step's partner may be ahead of the last step's. */
 int bruck_slots(const struct coll_req *req)
 {
-    return req->n_channels * n_steps(req);
+    return stride_slots(req);
 }
 
 /* all_to_all: a unit for each origin and destination */
@@ -100,27 +82,14 @@ int64_t bruck_units(const struct coll_req *req)
 
 int64_t bruck_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j)
 {
-    int64_t n = req->n_ranks, run = (int64_t)1 << send->slot % n_steps(req);
+    int64_t n = req->n_ranks, run = (int64_t)1 << stride_step(req, send);
     if (req->kind == COLL_ALLGATHER) return send->channel * n + (member + j) % n;
     int64_t way = j / run * 2 * run + run + j % run, gone = way % run;
     int64_t origin = (member - gone + n) % n;
     return (send->channel * n + origin) * n + (origin + way) % n;
 }
 
-/* A step needs what all steps before it brought; the one before it is the last that can be missing, as
- * sends of a lane begin in order. */
 bool bruck_next(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out)
 {
-    int steps = n_steps(req), step = (int)i;
-    if (i >= steps) return false;
-    *out = (struct coll_send){
-        .dst = sends_to(req, step, member),
-        .channel = lane,
-        .size_B = step_B(req, step) / req->n_channels,
-        .slot = lane * steps + step,
-        .n_deps = step > 0,
-        .deps = {{lane * steps + step - 1, 1}},
-        .n_units = n_blocks(req, step),
-    };
-    return true;
+    return stride_next(&bruck, req, member, lane, i, out);
 }
