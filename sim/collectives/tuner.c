@@ -1,6 +1,7 @@
 #include "collectives/tuner.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const tuner_algo_names[N_TUNER_ALGOS + 1] = {
     "tree", "ring", "collnet-direct", "collnet-chain", "nvls", "nvls-tree", "pat", NULL};
@@ -336,16 +337,24 @@ double tuner_time_s(const struct tuner *tuner, const struct tuner_cluster *clust
     return latency_s(&ask) * plateau_of(&ask, size_B) + size_B / Bps;
 }
 
+static bool is_forced(const char *forced, const char *name)
+{
+    return !forced || strcmp(forced, name) == 0;
+}
+
 struct tuner_choice tuner_choose(const struct tuner *tuner, const struct tuner_cluster *cluster,
-                                 enum coll_kind kind, double size_B)
+                                 enum coll_kind kind, double size_B, const char *algorithm,
+                                 const char *protocol)
 {
     struct tuner_choice best = {TUNER_TREE, TUNER_LL, INFINITY};
     for (int a = 0; a < N_TUNER_ALGOS; a++) {
         for (int p = 0; p < N_TUNER_PROTOCOLS; p++) {
-            enum tuner_algo algo = (enum tuner_algo)a;
-            enum tuner_protocol protocol = (enum tuner_protocol)p;
-            double time_s = tuner_time_s(tuner, cluster, kind, size_B, algo, protocol);
-            if (time_s < best.time_s) best = (struct tuner_choice){algo, protocol, time_s};
+            struct tuner_choice one = {(enum tuner_algo)a, (enum tuner_protocol)p, INFINITY};
+            if (!is_forced(algorithm, tuner_algo_names[a]) ||
+                !is_forced(protocol, tuner_protocol_names[p]))
+                continue;
+            one.time_s = tuner_time_s(tuner, cluster, kind, size_B, one.algo, one.protocol);
+            if (one.time_s < best.time_s) best = one;
         }
     }
     return best;

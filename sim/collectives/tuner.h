@@ -108,13 +108,15 @@ double tuner_time_s(const struct tuner *tuner, const struct tuner_cluster *clust
                     enum tuner_protocol protocol);
 
 /* tuner_choose — the least of all, the first where several are: tree before ring before the rest, LL
- * before LL128 before Simple. Its time is INFINITY where nothing fits. */
+ * before LL128 before Simple. A name that is given is forced, NULL is free.
+ * Its time is INFINITY where nothing fits. */
 struct tuner_choice {
     enum tuner_algo algo;
     enum tuner_protocol protocol;
     double time_s;
 };
 struct tuner_choice tuner_choose(const struct tuner *tuner, const struct tuner_cluster *cluster,
-                                 enum coll_kind kind, double size_B);
+                                 enum coll_kind kind, double size_B, const char *algorithm,
+                                 const char *protocol);
 
 #endif

@@ -137,6 +137,16 @@ static const char *check_forced(const struct options *options, const struct inpu
                       options->protocol ? options->protocol : "(any)");
 }
 
+/* What the library itself reckons, where that is asked for. */
+static struct tuner_choice reckon(const struct inputs *in, const struct options *options,
+                                  enum coll_kind kind, double size_B)
+{
+    const struct own_estimate *own = &in->own;
+    if (!own->tuner) return (struct tuner_choice){.time_s = INFINITY};
+    return tuner_choose(own->tuner, &own->cluster, kind, size_B, options->algorithm,
+                        options->protocol);
+}
+
 static struct line measure(const struct inputs *base, const struct options *options,
                            enum coll_kind kind, double size_B, struct arena scratch)
 {
@@ -155,7 +165,7 @@ static struct line measure(const struct inputs *base, const struct options *opti
             bound_collective_s(base, kind, size_B, bound_help(coll ? coll->algo : NULL), scratch),
         .algorithm = coll && coll->algo ? coll->algo->name : NULL,
         .protocol = coll ? coll->protocol : NULL,
-        .own = tuner_page_choose(&base->own, kind, size_B, options->algorithm, options->protocol),
+        .own = reckon(base, options, kind, size_B),
     };
 }
 

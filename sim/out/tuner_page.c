@@ -1,7 +1,6 @@
 #include "out/tuner_page.h"
 
 #include <math.h>
-#include <string.h>
 
 static double time_s(const struct own_estimate *own, enum coll_kind kind, double size_B,
                      struct tuner_choice way)
@@ -15,26 +14,6 @@ static struct tuner_choice way_of(int w)
 {
     return (struct tuner_choice){(enum tuner_algo)(w / N_TUNER_PROTOCOLS),
                                  (enum tuner_protocol)(w % N_TUNER_PROTOCOLS), INFINITY};
-}
-
-static bool is_forced(const char *forced, const char *name)
-{
-    return !forced || strcmp(forced, name) == 0;
-}
-
-struct tuner_choice tuner_page_choose(const struct own_estimate *own, enum coll_kind kind,
-                                      double size_B, const char *algorithm, const char *protocol)
-{
-    struct tuner_choice best = {TUNER_TREE, TUNER_LL, INFINITY};
-    for (int w = 0; own->tuner && w < N_WAYS; w++) {
-        struct tuner_choice way = way_of(w);
-        if (!is_forced(algorithm, tuner_algo_names[way.algo]) ||
-            !is_forced(protocol, tuner_protocol_names[way.protocol]))
-            continue;
-        way.time_s = time_s(own, kind, size_B, way);
-        if (way.time_s < best.time_s) best = way;
-    }
-    return best;
 }
 
 static void print_heads(FILE *out, const bool *offered)

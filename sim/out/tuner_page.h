@@ -13,10 +13,6 @@ struct tuner_line {
     struct tuner_choice own;          /* time INFINITY: the library has no way */
 };
 
-/* tuner_page_choose — the least estimate among the forced names, NULL = any. */
-struct tuner_choice tuner_page_choose(const struct own_estimate *own, enum coll_kind kind,
-                                      double size_B, const char *algorithm, const char *protocol);
-
 /* tuner_page_print — times in us of every algorithm and protocol that is offered here, what the
  * library takes, and the prediction. in->own.tuner is not NULL. */
 void tuner_page_print(FILE *out, const struct inputs *in, enum coll_kind kind,

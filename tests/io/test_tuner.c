@@ -52,7 +52,7 @@ static void the_time_that_nccl_printed(void **state)
 {
     struct tuner tuner = shipped("2.22", *state);
     struct tuner_cluster cluster = h100(3);
-    struct tuner_choice choice = tuner_choose(&tuner, &cluster, COLL_ALLREDUCE, 128);
+    struct tuner_choice choice = tuner_choose(&tuner, &cluster, COLL_ALLREDUCE, 128, NULL, NULL);
     assert_int_equal(choice.algo, TUNER_TREE);
     assert_int_equal(choice.protocol, TUNER_LL);
     assert_close(choice.time_s, 25.2147635e-6, 1e-8);
@@ -121,15 +121,17 @@ static void trees_of_switches_end_at_two_servers_in_2_19(void **state)
     struct tuner tuner = shipped("2.18", *state);
     struct tuner_cluster two = h100(2), four = h100(4);
     double size_B = 8.0 * (1 << 30);
-    assert_int_equal(tuner_choose(&tuner, &two, COLL_ALLREDUCE, size_B).algo, TUNER_NVLS_TREE);
-    assert_int_equal(tuner_choose(&tuner, &four, COLL_ALLREDUCE, size_B).algo, TUNER_RING);
+    assert_int_equal(tuner_choose(&tuner, &two, COLL_ALLREDUCE, size_B, NULL, NULL).algo,
+                     TUNER_NVLS_TREE);
+    assert_int_equal(tuner_choose(&tuner, &four, COLL_ALLREDUCE, size_B, NULL, NULL).algo,
+                     TUNER_RING);
 }
 
 static void what_does_not_fit_is_not_offered(void **state)
 {
     struct tuner tuner = shipped("2.23", *state);
     struct tuner_cluster cluster = h100(2);
-    struct tuner_choice none = tuner_choose(&tuner, &cluster, COLL_ALLTOALL, 1e6);
+    struct tuner_choice none = tuner_choose(&tuner, &cluster, COLL_ALLTOALL, 1e6, NULL, NULL);
     assert_true(isinf(none.time_s));
     assert_true(
         isinf(tuner_time_s(&tuner, &cluster, COLL_ALLGATHER, 1e6, TUNER_PAT, TUNER_SIMPLE)));
@@ -137,7 +139,7 @@ static void what_does_not_fit_is_not_offered(void **state)
     assert_true(
         isfinite(tuner_time_s(&tuner, &cluster, COLL_ALLGATHER, 1e6, TUNER_PAT, TUNER_SIMPLE)));
     cluster.n_nodes = 1;
-    assert_true(isinf(tuner_choose(&tuner, &cluster, COLL_ALLREDUCE, 1e6).time_s));
+    assert_true(isinf(tuner_choose(&tuner, &cluster, COLL_ALLREDUCE, 1e6, NULL, NULL).time_s));
 }
 
 /* Every shipped version, every collective: times are positive and never fall with the size by more
