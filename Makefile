@@ -93,8 +93,11 @@ CUDA_USE := $(call has,nccl.h,-DCALIB_NCCL) $(call has,cudnn.h,-DCALIB_CUDNN)
 CUDA_CODE = $(if $(filter native,$(CUDA_ARCHS)),-arch=native,$(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$a,code=sm_$a) \
     $(foreach a,$(lastword $(CUDA_ARCHS)),-gencode arch=compute_$a,code=compute_$a))
 CUDA_WARN = -Wall,-Wextra,-Wcast-qual,-Wwrite-strings,-Wformat=2,-Wpointer-arith,-Werror
-CUDA_LIBS = -L$(CUDA_DIR)/lib64 -Wl,-rpath,$(CUDA_DIR)/lib64 -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
+CUDA_DIRS = $(wildcard $(addprefix $(CUDA_DIR)/,lib64 lib targets/x86_64-linux/lib))
+CUDA_LIBS = $(foreach d,$(CUDA_DIRS),-L$d -Wl,-rpath,$d) -lcublasLt -lcublas $(call has,nccl.h,-lnccl) \
     $(call has,cudnn.h,-lcudnn) -lcudart_static -lstdc++ -lrt -ldl -lpthread
+# A compiler may come without the libraries: then the backend is compiled, to be checked, but not linked in.
+CUDA_LINKS := $(shell echo 'int main(void) { return 0; }' | $(CC) -x c -o /dev/null - $(CUDA_LIBS) 2>/dev/null && echo yes)
 $(OUT)/calib/%.o: calib/%.cu
 	@mkdir -p $(@D)
 	$(call say,nvcc) $(NVCC) -std=c++20 -O2 $(CUDA_CODE) $(CUDA_USE) -D_GNU_SOURCE -Isim -I. -Xcompiler $(CUDA_WARN) -MMD -MP -c -o $@ $<
@@ -116,12 +119,13 @@ $(OUT)/tests/calib/test_cuda: LDLIBS += -lstdc++ -ldl
 MPI_FOUND := $(shell pkg-config --exists ompi-c 2>/dev/null && echo yes)
 MPI_USE := $(if $(MPI_FOUND),-DCALIB_MPI $(patsubst -I%,-isystem %,$(filter -I%,$(shell pkg-config --cflags ompi-c))))
 CALIB_LIBS = $(shell pkg-config --libs openblas) $(if $(MPI_FOUND),$(filter-out -I%,$(shell pkg-config --cflags --libs ompi-c))) -lpthread
-$(OUT)/dpsim-calib: $(OUT)/calib/main.o $(CUDA_OBJECTS) $(OUT)/calib.a $(OUT)/base.a
-	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CALIB_LIBS) $(CUDA_LIBS) $(LDLIBS)
-$(OUT)/calib/main.o: CPPFLAGS += $(if $(CUDA_OBJECTS),-DCALIB_CUDA)
+CUDA_IN = $(and $(CUDA_OBJECTS),$(CUDA_LINKS))
+$(OUT)/dpsim-calib: $(OUT)/calib/main.o $(if $(CUDA_IN),$(CUDA_OBJECTS)) $(OUT)/calib.a $(OUT)/base.a | $(CUDA_OBJECTS)
+	$(call say,link) $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CALIB_LIBS) $(if $(CUDA_IN),$(CUDA_LIBS)) $(LDLIBS)
+$(OUT)/calib/main.o: CPPFLAGS += $(if $(CUDA_IN),-DCALIB_CUDA)
 $(OUT)/calib/mpi.o: CPPFLAGS += $(MPI_USE)
 # What was found decides what these are made of, so they are made anew when it is another.
-FOUND_main = $(if $(CUDA_OBJECTS),CUDA)
+FOUND_main = $(if $(CUDA_IN),CUDA)
 FOUND_mpi  = $(MPI_USE)
 FOUND_cuda = $(NVCC) $(CUDA_ARCHS) $(CUDA_USE)
 $(OUT)/calib/found.%: always
