@@ -115,6 +115,23 @@ static void json_off(struct writer *writer, const struct check_off *off)
     writer_end(writer);
 }
 
+static void json_goals(struct writer *writer, const struct check *check)
+{
+    writer_list(writer, "goals");
+    for (int i = 0; i < check->n_goals; i++) {
+        const struct check_goal *goal = &check->goals[i];
+        writer_flat_object(writer, NULL);
+        writer_text(writer, "half", goal->half);
+        writer_number(writer, "from_B", goal->from_B);
+        writer_number(writer, "median_abs_err", goal->limit_frac);
+        writer_integer(writer, "series", goal->n);
+        writer_integer(writer, "met", goal->n_met);
+        writer_integer(writer, "met_by_equal_runs", goal->n_floor);
+        writer_end(writer);
+    }
+    writer_end(writer);
+}
+
 static void json_spreads(struct writer *writer, const struct check *check)
 {
     writer_list(writer, "spreads_of_half_a");
@@ -161,6 +178,7 @@ void check_json_print(FILE *out, const struct check *check)
     writer_number(&writer, "median_abs_err", check->floor.median_abs);
     writer_number(&writer, "p90_abs_err", check->floor.p90_abs);
     writer_end(&writer);
+    if (check->n_goals > 0) json_goals(&writer, check);
     json_spreads(&writer, check);
     if (check->fit) json_fit(&writer, check->fit);
     if (check->off.n > 0) json_off(&writer, &check->off);

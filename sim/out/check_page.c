@@ -6,7 +6,7 @@
 
 enum { WORST_SHOWN = 10, OFF_SHOWN = 10, REASONS_SHOWN = 10, SERIES_SHOWN = 10, NAME_WIDTH = 44 };
 
-static const double PERCENT = 100;
+static const double PERCENT = 100, MEGA = 1e6;
 
 struct page {
     FILE *out;
@@ -187,6 +187,30 @@ static void page_missing(const struct page *page, const struct check *check)
     if (n > 0) fputc('\n', page->out);
 }
 
+/* page_goals — of the halves beside each other. */
+static void page_goals(const struct page *page, const struct check *check)
+{
+    bool md = page->markdown;
+    int n = check->n_goals / 2;
+    if (n == 0) return;
+    fputs(md ? "\n| series whose median error is at most this, or that of equal runs | half a | "
+               "half b |\n|---|--:|--:|\n"
+             : "\nseries whose median error is at most this, or that of equal runs        half a   "
+               "      half b\n",
+          page->out);
+    for (int k = 0; k < n; k++) {
+        const struct check_goal *goal = &check->goals[k];
+        char what[64];
+        snprintf(what, sizeof what,
+                 goal->from_B > 0 ? "%.0f %%, from %.0f MB on" : "%.0f %%, all sizes",
+                 PERCENT * goal->limit_frac, goal->from_B / MEGA);
+        page_name(page, what, 62);
+        for (int half = 0; half < 2; half++, goal += n)
+            fprintf(page->out, md ? " %d of %d |" : "  %5d of %5d", goal->n_met, goal->n);
+        fputc('\n', page->out);
+    }
+}
+
 static void page_verdict(const struct page *page, const struct check_verdict *verdict)
 {
     char with[32] = "";
@@ -284,6 +308,7 @@ void check_page_print(FILE *out, bool markdown, const struct check *check, struc
     page_scores(page, &check->halves);
     page_scores(page, &check->bands);
     page_scores(page, &check->kinds);
+    page_goals(page, check);
     page_worst(page, check, scratch);
     page_scaling(page, &check->scaling, scratch);
     if (page->markdown) page_scores(page, &check->groups);

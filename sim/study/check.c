@@ -2,6 +2,7 @@
 
 #include "study/baseline.h"
 #include "study/fit.h"
+#include "study/goals.h"
 #include "study/replicates.h"
 #include "study/rows.h"
 #include "study/score.h"
@@ -58,6 +59,7 @@ static struct check *score(const struct study *study)
 {
     replicates_compare(study);
     score_all(study);
+    goals_find(study);
     series_score(study);
     spread_find(study);
     suspicion_find(study);

@@ -83,6 +83,15 @@ struct check_floor {
     double median_abs, p90_abs;
 };
 
+/* how many series of a half have a median error of at most limit_frac at sizes of from_B and up, or
+ * one no larger than that among runs with equal keys; see goals.h */
+struct check_goal {
+    const char *half;
+    double from_B, limit_frac;
+    int n, n_met; /* series with rows there; of these */
+    int n_floor;  /* of those met: only by what equal runs differ */
+};
+
 /* what half a asks for; see spread.h */
 struct check_spread {
     const char *pool, *part; /* part "": of a part without rows there */
@@ -126,6 +135,8 @@ struct check {
     struct check_floor floor;
     struct check_spread *spreads;
     int n_spreads;
+    struct check_goal *goals; /* of collectives, half b after half a */
+    int n_goals;
     struct check_fit *fit; /* NULL: nothing was fitted */
     struct check_off off;  /* of collectives */
 };

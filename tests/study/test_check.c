@@ -54,6 +54,37 @@ static void errors_are_summed_up_as_defined(void **state)
     assert_close(check->median_of_groups, (0.35 + 1.0 / 12) / 2, 1e-9);
 }
 
+/* Series a to d are dealt a, b, a, b. Measured p, 1.2 p, 4 p and 4 p where p is predicted, so errors
+ * are 0, 1/6, 3/4 and 3/4. Runs are equal: the median of the others is 4 p, 4 p, 1.2 p and 1.2 p, off
+ * by 3, 2.33, 0.7 and 0.7. So b is no farther off than equal runs are; c and d are. */
+static void a_goal_is_met_by_series_that_are_near_or_as_near_as_equal_runs(void **state)
+{
+    struct check *one = check_text("s,," A100 ",67108864,1\n", *state);
+    double us = 1e6 * one->rows[0].predicted_s;
+    const char *rows = arena_text(*state,
+                                  "a,," A100 ",67108864,%.17g\nb,," A100 ",67108864,%.17g\n"
+                                  "c,," A100 ",67108864,%.17g\nd,," A100 ",67108864,%.17g\n",
+                                  us, 1.2 * us, 4 * us, 4 * us);
+    const struct check *check = check_text(rows, *state);
+    const int per_half = check->n_goals / 2;
+    assert_int_equal(check->n_goals, 2 * per_half);
+    for (int i = 0; i < check->n_goals; i++) {
+        const struct check_goal *goal = &check->goals[i];
+        assert_string_equal(goal->half, i < per_half ? "a" : "b");
+        assert_int_equal(goal->n, 2);
+        assert_int_equal(goal->n_met, 1);
+        assert_int_equal(goal->n_floor, i >= per_half && goal->limit_frac < 0.2);
+    }
+}
+
+/* Sizes below a goal's are not judged by it. */
+static void a_goal_looks_at_its_own_sizes_only(void **state)
+{
+    const struct check *check = check_text("s,," A100 ",1048576,1\n", *state);
+    for (int i = 0; i < check->n_goals; i++)
+        assert_int_equal(check->goals[i].n, i < check->n_goals / 2 && check->goals[i].from_B <= 0);
+}
+
 /* 10 us + S / (10 GB/s): nothing is left over, whatever the prediction. */
 static void the_baseline_of_collectives_is_the_best_line(void **state)
 {
@@ -161,6 +192,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_summed_up_as_defined),
+        cmocka_unit_test(a_goal_is_met_by_series_that_are_near_or_as_near_as_equal_runs),
+        cmocka_unit_test(a_goal_looks_at_its_own_sizes_only),
         cmocka_unit_test(the_baseline_of_collectives_is_the_best_line),
         cmocka_unit_test(equal_runs_give_the_floor),
         cmocka_unit_test(every_row_is_covered_suspect_or_has_a_reason),
