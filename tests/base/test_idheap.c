@@ -43,9 +43,10 @@ static int32_t least(const struct reference *reference)
     return best;
 }
 
-static void any_mix_of_set_remove_and_pop_agrees_with_a_search(void **state)
+/* New keys are drawn out of N_KEYS from a base that rises by `slope` per turn. */
+static void agree_with_a_search(struct arena scratch, double slope)
 {
-    struct arena scratch = *(struct arena *)*state;
+    enum { N_KEYS = 20 };
     struct idheap heap = {.perm = &scratch};
     struct reference reference = {.when = {0}};
     idheap_reserve(&heap, 8);
@@ -56,7 +57,7 @@ static void any_mix_of_set_remove_and_pop_agrees_with_a_search(void **state)
         int32_t id = (int32_t)(draw(&seed) % 64);
         uint64_t what = draw(&seed) % 8;
         if (what < 5) {
-            reference.key[id] = (double)(draw(&seed) % 20);
+            reference.key[id] = floor(i * slope) + (double)(draw(&seed) % N_KEYS);
             n += reference.when[id] == 0;
             reference.when[id] = i;
             idheap_set(&heap, id, reference.key[id]);
@@ -75,11 +76,44 @@ static void any_mix_of_set_remove_and_pop_agrees_with_a_search(void **state)
     }
 }
 
+static void any_mix_of_set_remove_and_pop_agrees_with_a_search(void **state)
+{
+    agree_with_a_search(*(struct arena *)*state, 0.0);
+}
+
+/* At 100 a turn every key is the largest so far; at 5 most are, and the rest is not. */
+static void so_it_does_when_keys_come_in_rising_order(void **state)
+{
+    agree_with_a_search(*(struct arena *)*state, 100.0);
+    agree_with_a_search(*(struct arena *)*state, 5.0);
+}
+
+/* Ids leave from the middle while the line goes round and grows. */
+static void rising_keys_that_are_taken_out_leave_no_trace(void **state)
+{
+    struct arena scratch = *(struct arena *)*state;
+    struct idheap heap = {.perm = &scratch};
+    idheap_reserve(&heap, 1000);
+    for (int32_t id = 0; id < 1000; id++) {
+        idheap_set(&heap, id, id);
+        if (id % 3 == 1) idheap_remove(&heap, id);
+        if (id % 5 == 4) idheap_pop(&heap);
+    }
+    /* 667 stay out of 1,000, the first 200 of them were popped: ids 0, 2, 3, 5, ..., 299 */
+    assert_int_equal(heap.n, 467);
+    for (int32_t id = 300; id < 1000; id++) {
+        if (id % 3 != 1) assert_int_equal(idheap_pop(&heap), id);
+    }
+    assert_int_equal(heap.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_keys_leave_in_the_order_in_which_they_were_set),
         cmocka_unit_test(any_mix_of_set_remove_and_pop_agrees_with_a_search),
+        cmocka_unit_test(so_it_does_when_keys_come_in_rising_order),
+        cmocka_unit_test(rising_keys_that_are_taken_out_leave_no_trace),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
