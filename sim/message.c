@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 8 };
+enum { WINDOW = 8 }; /* a power of two, as 1 is */
 
 /* What a send that is rerouted in the moment of its end still has to carry: nothing to speak of. */
 static const double NEARLY_OVER_B = 1e-9;
@@ -242,6 +242,13 @@ static bool wait_for_counter(struct player *player, int number, const struct col
     return true;
 }
 
+/* the slot of the lane's send of this number */
+static struct coll_send *send_of(const struct group_sends *group, const struct lane *lane,
+                                 int64_t number)
+{
+    return &lane->sends[number & (group->window - 1)];
+}
+
 static void start_flow(struct player *player, int number, double work_B)
 {
     struct lane *lane = &state_of(player)->lanes[number];
@@ -258,7 +265,7 @@ static void drain_next(struct player *player, int number)
     struct lane *lane = &state_of(player)->lanes[number];
     if (lane->draining || lane->started >= lane->past) return;
     const struct group_sends *group = &state_of(player)->groups[lane->meeting];
-    const struct coll_send *send = &lane->sends[lane->started++ % group->window];
+    const struct coll_send *send = send_of(group, lane, lane->started++);
     lane->draining = true;
     lane->flow = -1;
     if (send->size_B <= 0.0 || lane->way.n_loads == 0) {
@@ -274,7 +281,7 @@ static struct coll_send *next_send(struct player *player, struct lane *lane)
 {
     struct group_sends *group = &state_of(player)->groups[lane->meeting];
     const struct plan_coll *coll = &player->plan->colls[group->coll];
-    struct coll_send *send = &lane->sends[lane->issued % group->window];
+    struct coll_send *send = send_of(group, lane, lane->issued);
     if (lane->generated) return send;
     lane->generated = coll->algo->next(&coll->req, lane->member, lane->number, lane->issued, send);
     if (lane->generated) return send;
@@ -338,7 +345,7 @@ static void arrived(struct player *player, int number)
     struct lane *lane = &state->lanes[number];
     struct group_sends *group = &state->groups[lane->meeting];
     int meeting = lane->meeting;
-    const struct coll_send *send = &lane->sends[(lane->started - 1) % group->window];
+    const struct coll_send *send = send_of(group, lane, lane->started - 1);
     struct counter *counter = &group->counters[(int64_t)send->dst * group->n_slots + send->slot];
     group->left--;
     lane->draining = false;

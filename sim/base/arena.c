@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define ALIGN_B ((size_t)16)
+#define LINE_B  ((size_t)64)
 
 /* less is not worth starting with */
 static const size_t RESERVE_LEAST_B = (size_t)64 << 20;
@@ -94,6 +95,13 @@ void *arena_alloc(struct arena *arena, int64_t n, size_t size_B)
     ASAN_POISON_MEMORY_REGION(at + used_B, step_B - used_B);
     arena->at = at + step_B;
     return at;
+}
+
+void *arena_alloc_lines(struct arena *arena, int64_t n, size_t size_B)
+{
+    size_t skew_B = (uintptr_t)arena->at % LINE_B;
+    if (skew_B > 0 && (size_t)(arena->end - arena->at) >= LINE_B) arena->at += LINE_B - skew_B;
+    return arena_alloc(arena, n, size_B);
 }
 
 void *arena_grow_bytes(struct arena *arena, const void *old, int64_t n, int64_t capacity,

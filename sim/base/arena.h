@@ -32,6 +32,10 @@ void *arena_alloc(struct arena *arena, int64_t n, size_t size_B);
 /* arena_new — n zeroed objects of a type: double *x = arena_new(perm, double, n); */
 #define arena_new(arena, type, n) ((type *)arena_alloc((arena), (n), sizeof(type)))
 
+/* arena_new_lines — the same, beginning at a cache line, for objects of the size of one. */
+#define arena_new_lines(arena, type, n) ((type *)arena_alloc_lines((arena), (n), sizeof(type)))
+void *arena_alloc_lines(struct arena *arena, int64_t n, size_t size_B);
+
 /* arena_grow — the first n objects of `old` copied into a new array for `capacity` objects;
  * the old array stays where it is (an arena does not free). */
 #define arena_grow(arena, type, old, n, capacity)                                                  \

@@ -33,6 +33,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Levels: sums of a few thousand shares round by some 1e-14; results must hold to 1e-9. */
 #define SAME 1e-12
@@ -51,23 +52,25 @@ struct crossing {
     int32_t k; /* loads[k] of the activity */
 };
 
+/* one cache line */
 struct resource {
     double capacity;
-    double level; /* of its group; NEVER: it has none */
-    double load;  /* while it has no group: of its activities; refreshed before it drifts */
+    double level;  /* of its group; NEVER: it has none */
+    double load;   /* while it has no group: of its activities; refreshed before it drifts */
+    double rising; /* load, per unit of level, of those that are free to rise here */
     struct crossing *crossings;
-    int32_t n, room;
+    int32_t n, n_rising;
     uint32_t settled; /* the solve that settled it last */
     uint32_t raised;  /* the solve that raised its group last */
     uint32_t filled;  /* the solve in which it was last filled: rising and n_rising hold since */
-    int32_t n_rising;
-    double rising;    /* load, per unit of level, of those that are free to rise here */
     uint16_t n_moves; /* of its load, since it was summed */
-    bool touched;     /* stands in fluid->touched */
-    bool tighter;     /* may fill lower than before */
-    bool held;        /* some activity back, at some time */
-    bool in_wave;
+    uint8_t room;     /* for 2^room - 1 crossings */
+    bool touched : 1; /* stands in fluid->touched */
+    bool tighter : 1; /* may fill lower than before */
+    bool held : 1;    /* some activity back, at some time */
+    bool in_wave : 1;
 };
+_Static_assert(sizeof(struct resource) == 64, "a resource is a cache line");
 
 /* what filling reads of an activity: small, so that thousands stay in the cache */
 struct mark {
@@ -112,7 +115,7 @@ struct fluid *fluid_new(const double *capacity, int n_resources, struct arena *p
 {
     struct fluid *fluid = arena_new(perm, struct fluid, 1);
     *fluid = (struct fluid){.n_resources = n_resources, .free_id = NONE, .perm = perm};
-    fluid->resources = arena_new(perm, struct resource, n_resources);
+    fluid->resources = arena_new_lines(perm, struct resource, n_resources);
     for (int l = 0; l < n_resources; l++) {
         must(capacity[l] > 0.0 && capacity[l] < NEVER);
         fluid->resources[l] = (struct resource){.capacity = capacity[l], .level = NEVER};
@@ -246,7 +249,7 @@ static void touch(struct fluid *fluid, int l, bool tighter)
     struct resource *resource = &fluid->resources[l];
     if (!resource->touched) fluid->touched[fluid->n_touched++] = l;
     resource->touched = true;
-    resource->tighter |= tighter;
+    if (tighter) resource->tighter = true;
 }
 
 /* the level of the group that this solve has not settled yet: as before the solve, or where it was
@@ -481,8 +484,10 @@ static int32_t take_id(struct fluid *fluid)
     if (fluid->n_ids == fluid->room) {
         int32_t room = fluid->room ? 2 * fluid->room : 64;
         struct arena *perm = fluid->perm;
-        fluid->activities =
-            arena_grow(perm, struct activity, fluid->activities, fluid->n_ids, room);
+        struct activity *activities = arena_new_lines(perm, struct activity, room);
+        if (fluid->n_ids > 0)
+            memcpy(activities, fluid->activities, (size_t)fluid->n_ids * sizeof *activities);
+        fluid->activities = activities;
         fluid->marks = arena_grow(perm, struct mark, fluid->marks, fluid->n_ids, room);
         fluid->capped = arena_grow(perm, int32_t, fluid->capped, fluid->n_capped, room);
         fluid->ended = arena_grow(perm, int32_t, fluid->ended, fluid->n_ended, room);
@@ -531,10 +536,10 @@ static void attach(struct fluid *fluid, int32_t id, int k)
     const struct load *load = &activity->loads[k];
     must(load->resource >= 0 && load->resource < fluid->n_resources && load->n > 0.0);
     struct resource *resource = &fluid->resources[load->resource];
-    if (resource->n == resource->room) {
-        resource->room = resource->room ? 2 * resource->room : 2;
+    if (resource->n == (1 << resource->room) - 1) {
+        resource->room++;
         resource->crossings = arena_grow(fluid->perm, struct crossing, resource->crossings,
-                                         resource->n, resource->room);
+                                         resource->n, (1 << resource->room) - 1);
     }
     fluid->places[activity->places + k] = resource->n;
     resource->crossings[resource->n++] =
@@ -546,18 +551,19 @@ static void detach(struct fluid *fluid, int32_t id, int k)
     struct activity *activity = &fluid->activities[id];
     int l = activity->loads[k].resource;
     struct resource *resource = &fluid->resources[l];
+    if (resource->n == 1) {
+        resource->n = 0;
+        resource->level = NEVER;
+        resource->load = 0.0;
+        return;
+    }
     int32_t place = fluid->places[activity->places + k];
     double moved_load = fluid->marks[id].level * resource->crossings[place].load;
     struct crossing moved = resource->crossings[--resource->n];
     resource->crossings[place] = moved;
     fluid->places[fluid->activities[moved.activity].places + moved.k] = place;
-    if (resource->n > 0) {
-        move_load(fluid, resource, -moved_load);
-        touch(fluid, l, false);
-    } else {
-        resource->level = NEVER;
-        resource->load = 0.0;
-    }
+    move_load(fluid, resource, -moved_load);
+    touch(fluid, l, false);
 }
 
 /* Nothing else on its resources: its rate is known at once, and no other changes. */

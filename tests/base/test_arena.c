@@ -18,6 +18,18 @@ static void memory_is_zeroed_and_aligned(void **state)
     }
 }
 
+static void lines_begin_at_a_cache_line(void **state)
+{
+    struct arena *perm = *state;
+    for (int n = 1; n < 9; n++) {
+        arena_new(perm, char, n * 13);
+        char *bytes = arena_new_lines(perm, char, n);
+        assert_int_equal((uintptr_t)bytes % 64, 0);
+        for (int i = 0; i < n; i++) assert_int_equal(bytes[i], 0);
+        memset(bytes, 0xff, (size_t)n);
+    }
+}
+
 static void a_scratch_copy_gives_back_on_return(void **state)
 {
     struct arena *perm = *state;
@@ -127,6 +139,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(lines_begin_at_a_cache_line),
         cmocka_unit_test(a_scratch_copy_gives_back_on_return),
         cmocka_unit_test(growing_keeps_what_was_there),
         cmocka_unit_test(text_is_formatted_to_any_length),
