@@ -97,12 +97,23 @@ static int edit_distance(const char *a, const char *b)
 }
 
 /* One slip in three letters is a typing error; more is another word. */
+bool diag_begins(const char *word, const char *candidate)
+{
+    size_t length = strlen(word);
+    return length >= 2 && strncasecmp(candidate, word, length) == 0;
+}
+
 const char *diag_nearest(const char *word, const char *const *candidates, int n)
 {
     size_t length = strlen(word);
     if (length > WORD_MAX) return NULL;
     const char *nearest = NULL;
     int best = (int)(length + 2) / 3 + 1;
+    for (int i = 0; i < n && !nearest; i++) {
+        if (!diag_begins(word, candidates[i])) continue;
+        nearest = candidates[i];
+        best = 2; /* one slip is nearer */
+    }
     for (int i = 0; i < n; i++) {
         if (strlen(candidates[i]) > WORD_MAX) continue;
         int distance = edit_distance(word, candidates[i]);

@@ -34,8 +34,12 @@ bool diag_ok(const struct diag *diag);
 bool diag_quiet_since(const struct diag *diag, int n_messages);
 void diag_print(const struct diag *diag, FILE *out);
 
-/* diag_nearest — the candidate with the smallest edit distance to `word`, NULL when none is
- * close enough to be a likely slip of the finger. candidates[n] may hold no NULL. */
+/* diag_begins — is `word`, of two letters or more, the begin of the candidate? Case does not count. */
+bool diag_begins(const char *word, const char *candidate);
+
+/* diag_nearest — the candidate with one slip of the finger at most, else the first that begins with `word`,
+ * else the one with the smallest edit distance, NULL when none is close enough to be likely. candidates[n]
+ * may hold no NULL. */
 const char *diag_nearest(const char *word, const char *const *candidates, int n);
 
 #endif

@@ -367,7 +367,21 @@ static struct json_node *add_part(struct json_node *node, const char *key, struc
     return part;
 }
 
-/* the node at a pointer, added when only its last token is new; NULL (reported) otherwise */
+/* -> NULL: the node has no such part, nor can it get one; `around`: it is to be an object around another */
+static struct json_node *find_or_add_part(struct json_node *node, const char *token, bool around,
+                                          struct arena *perm)
+{
+    int i = part_index(node, token);
+    if (i >= 0 && i < node->n_parts) return node->parts[i];
+    if (i < 0 || (around && node->kind != JSON_OBJECT)) return NULL;
+    struct json_node *part = add_part(node, token, perm);
+    if (around) part->kind = JSON_OBJECT;
+    part->offset_B = NOWHERE;
+    return part;
+}
+
+/* the node at a pointer, added with the objects around it where they are new; NULL (reported) where what is there
+ * has no such part */
 static struct json_node *find_or_add(struct json *json, const char *pointer, struct diag *diag)
 {
     struct diag_place place = {.file = "--set", .pointer = pointer};
@@ -378,13 +392,13 @@ static struct json_node *find_or_add(struct json *json, const char *pointer, str
     }
     for (const char *at = pointer; *at != '\0';) {
         const char *token = next_token(&at, json->perm);
-        int i = part_index(node, token);
-        if (i < 0 || (i == node->n_parts && *at != '\0')) {
+        struct json_node *part = find_or_add_part(node, token, *at != '\0', json->perm);
+        if (!part) {
             diag_error(diag, place, "there is no \"%s\" in %s %s", token,
                        json_kind_name(node->kind), node->parent ? "there" : "at the top");
             return NULL;
         }
-        node = i < node->n_parts ? node->parts[i] : add_part(node, token, json->perm);
+        node = part;
     }
     return node;
 }

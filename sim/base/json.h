@@ -55,7 +55,8 @@ int64_t json_first_member_B(const struct json *json); /* -1 when there is none *
 const char *json_source(const struct json *json);
 
 /* json_set — replace or add the value at a JSON pointer by `text`, which is JSON or, failing that, a
- * bare string ("--set /nic/bandwidth=25GB/s"). Errors (no such parent) go to diag. In messages the file of
+ * bare string ("--set /nic/bandwidth=25GB/s"). Objects around it that are not there are made. Errors (a
+ * number, a text or a list has no such part) go to diag. In messages the file of
  * such a value is "--set". */
 void json_set(struct json *json, const char *pointer, const char *text, struct diag *diag);
 

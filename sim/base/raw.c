@@ -430,6 +430,7 @@ void raw_write_head(FILE *out, const struct raw_head *heads, int n_heads)
 {
     fputs("# raw: 1\n", out);
     for (int h = 0; h < n_heads; h++) {
+        if (strcmp(heads[h].key, "raw") == 0) continue; /* the line above */
         fputs("# ", out);
         write_plain(out, heads[h].key);
         fputs(": ", out);

@@ -264,7 +264,7 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
 static const char *const profile_extra[] = {"kind",       "base",          "sources",
                                             "choices",    "changes",       "calibration",
                                             "algorithms", "architectures", NULL};
-enum { N_PROFILE_EXTRA = 8, MAX_ROWS = 64, MAX_KNOWN = 512 };
+enum { N_PROFILE_EXTRA = 8, MAX_ROWS = 64 };
 
 /* files open on the way to a base, innermost first: a file may not be met again */
 struct chain {
@@ -286,11 +286,21 @@ void profile_unknown(struct diag *diag, struct diag_place place, const char *wha
                      const char *const *known, int n_known, struct arena *perm)
 {
     const char *near = diag_nearest(name, known, n_known);
+    const char **alike = arena_new(perm, const char *, n_known);
+    int n_alike = 0;
+    for (int i = 0; i < n_known; i++) {
+        if (diag_begins(name, known[i])) alike[n_alike++] = known[i];
+    }
+    char *list;
+    if (n_alike > 1) {
+        report_choices(perm, alike, n_alike, &list);
+        diag_error(diag, place, "unknown %s \"%s\" (did you mean one of %s?)", what, name, list);
+        return;
+    }
     if (near) {
         diag_error(diag, place, "unknown %s \"%s\" (did you mean \"%s\"?)", what, name, near);
         return;
     }
-    char *list;
     report_choices(perm, known, n_known, &list);
     if (n_known > MAX_LISTED) {
         diag_error(diag, place, "unknown %s \"%s\" (dpsim %s lists those known)", what, name,
@@ -341,28 +351,28 @@ static bool is_of_kind(const char *file, const struct profile_kind *kind, struct
     return right;
 }
 
-/* list_shipped — names of the profiles of a kind; only where one was not found. */
-static int list_shipped(const char *folder, const struct profile_kind *kind, const char **names,
-                        struct arena *perm)
+static int add_fabric_kinds(const char **names, int n)
 {
+    for (int i = 0; i < n_fabric_kinds && n < PROFILE_MAX_KNOWN; i++)
+        n = insert_sorted(names, n, fabric_kinds[i].name);
+    return n;
+}
+
+int profile_list(const char *profile_dir, const struct profile_kind *kind, const char **names,
+                 struct arena *perm)
+{
+    const char *folder = arena_text(perm, "%s/%s", profile_dir, kind->folder);
     DIR *dir = opendir(folder);
     int n = 0;
     if (!dir) return 0;
-    for (const struct dirent *entry; (entry = readdir(dir)) && n < MAX_KNOWN - 1;) {
+    for (const struct dirent *entry; (entry = readdir(dir)) && n < PROFILE_MAX_KNOWN - 1;) {
         size_t length = strlen(entry->d_name);
         if (length <= 5 || strcmp(entry->d_name + length - 5, ".json") != 0) continue;
         if (!is_of_kind(arena_text(perm, "%s/%s", folder, entry->d_name), kind, *perm)) continue;
         n = insert_sorted(names, n, arena_text(perm, "%.*s", (int)length - 5, entry->d_name));
     }
     closedir(dir);
-    return n;
-}
-
-static int add_fabric_kinds(const char **names, int n)
-{
-    for (int i = 0; i < n_fabric_kinds && n < MAX_KNOWN; i++)
-        n = insert_sorted(names, n, fabric_kinds[i].name);
-    return n;
+    return kind == &profile_kinds[PROFILE_FABRIC] ? add_fabric_kinds(names, n) : n;
 }
 
 static struct diag_place place_of(const struct profile_reader *reader, struct profile_ref ref)
@@ -388,11 +398,8 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
                    found ? "not a file:" : "no such file:", kind->name, file);
         return NULL;
     }
-    const char *names[MAX_KNOWN];
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s/%s", reader->dir, kind->folder);
-    int n = list_shipped(folder, kind, names, reader->perm);
-    if (kind == &profile_kinds[PROFILE_FABRIC]) n = add_fabric_kinds(names, n);
+    const char *names[PROFILE_MAX_KNOWN];
+    int n = profile_list(reader->dir, kind, names, reader->perm);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;
 }
@@ -454,9 +461,9 @@ static const struct coll_algo *choice_algorithm(struct choice_place at, const ch
 {
     const struct coll_algo *algo = coll_find(kind, name);
     if (algo) return algo;
-    const char *known[MAX_KNOWN];
+    const char *known[PROFILE_MAX_KNOWN];
     int n = 0;
-    for (int i = 0; i < n_coll_algos && n < MAX_KNOWN; i++) {
+    for (int i = 0; i < n_coll_algos && n < PROFILE_MAX_KNOWN; i++) {
         if (coll_algos[i].kind == kind) known[n++] = coll_algos[i].name;
     }
     struct arena *perm = at.reader->perm;
@@ -937,9 +944,9 @@ static void check_fabric_kind(const struct profile_reader *reader, struct profil
         out->spec.kind = kind->name;
         return;
     }
-    const char *names[MAX_KNOWN];
+    const char *names[PROFILE_MAX_KNOWN];
     int n = 0;
-    for (; n < n_fabric_kinds && n < MAX_KNOWN; n++) names[n] = fabric_kinds[n].name;
+    for (; n < n_fabric_kinds && n < PROFILE_MAX_KNOWN; n++) names[n] = fabric_kinds[n].name;
     profile_unknown(reader->diag, place_of(reader, ref), "fabric", out->spec.kind, names, n,
                     reader->perm);
 }

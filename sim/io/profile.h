@@ -100,6 +100,12 @@ enum {
 };
 extern const struct profile_kind profile_kinds[N_PROFILE_KINDS];
 
+/* profile_list — the names that the key of a kind of profile takes, sorted; how many: its shipped files, all of
+ * which are read, and for a fabric its kinds too.  out: names[PROFILE_MAX_KNOWN] */
+enum { PROFILE_MAX_KNOWN = 512 };
+int profile_list(const char *profile_dir, const struct profile_kind *kind, const char **names,
+                 struct arena *perm);
+
 /* keys of one element of a library's "choices", besides "collectives" */
 extern const struct field profile_choice_fields[];
 extern const int n_profile_choice_fields;

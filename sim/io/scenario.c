@@ -327,7 +327,9 @@ static bool read_node(const struct loader *load, struct hardware *own)
     const char *fallback = usual(own->fabric.node, gpu->node);
     if (!json_get(load->root, "node") && !fallback[0]) {
         diag_error(load->diag, place(load, NULL),
-                   "missing key \"node\" (GPU \"%s\" has no usual server)", gpu->gpu.name);
+                   "missing key \"node\" (GPU \"%s\" has no usual server; wanted one, such as "
+                   "\"pcie4-8gpu\" or {\"gpus\": 8})",
+                   gpu->gpu.name);
         return false;
     }
     struct profile_reader reader = reader_of(load);
@@ -990,6 +992,32 @@ static void load_all(struct loader *load)
     if (diag_ok(load->diag)) build(load);
 }
 
+/* What "ib-ndr" in "nic": "ib-ndr" is short for, so that a key within can be set: an object with the name
+ * under this key. NULL: nothing. */
+static const char *key_of_name(const char *key)
+{
+    if (strcmp(key, "model") == 0) return "name";
+    if (strcmp(key, "strategy") == 0) return "kind";
+    for (int k = 0; k < N_PROFILE_KINDS; k++) {
+        if (strcmp(key, profile_kinds[k].name) == 0) return "base";
+    }
+    return NULL;
+}
+
+/* open_name — before /nic/efficiency is set, "nic": "ib-ndr" becomes {"base": "ib-ndr"}. */
+static void open_name(struct json *json, const char *pointer, struct arena *perm, struct diag *diag)
+{
+    const char *deeper = strchr(pointer + 1, '/');
+    if (!deeper) return;
+    const char *key = arena_text(perm, "%.*s", (int)(deeper - pointer) - 1, pointer + 1);
+    const struct json_node *named = json_get(json_root(json), key);
+    const char *member = key_of_name(key);
+    if (!member || !named || json_kind(named) != JSON_TEXT) return;
+    const char *name = json_text(named);
+    json_set(json, arena_text(perm, "/%s", key), "{}", diag);
+    json_set(json, arena_text(perm, "/%s/%s", key, member), name, diag);
+}
+
 static void apply_sets(struct json *json, const struct scenario_options *options,
                        struct arena *perm, struct diag *diag)
 {
@@ -997,11 +1025,13 @@ static void apply_sets(struct json *json, const struct scenario_options *options
         const char *set = options->sets[i];
         const char *equals = strchr(set, '=');
         if (set[0] != '/' || !equals) {
-            diag_error(diag, (struct diag_place){.file = "--set"}, "\"%s\" (/json/pointer=value)",
-                       set);
+            diag_error(diag, (struct diag_place){.file = "--set"},
+                       "\"%s\" (wanted /POINTER=VALUE, such as /n_gpus=64)", set);
             continue;
         }
-        json_set(json, arena_text(perm, "%.*s", (int)(equals - set), set), equals + 1, diag);
+        const char *pointer = arena_text(perm, "%.*s", (int)(equals - set), set);
+        open_name(json, pointer, perm, diag);
+        json_set(json, pointer, equals + 1, diag);
     }
 }
 

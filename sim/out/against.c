@@ -257,8 +257,9 @@ int against_compare(const struct options *options, struct arena *perm)
 
 static void print_fit(FILE *out, const struct against *against, const struct against_fit *fit)
 {
-    fprintf(out, "%d points of %d series\n\n%-14s %12s %12s %12s\n", against->n_points,
-            against->n_groups, "constant", "before", "fitted", "std. error");
+    fprintf(out, "%d point%s of %d series\n\n%-14s %12s %12s %12s\n", against->n_points,
+            against->n_points == 1 ? "" : "s", against->n_groups, "constant", "before", "fitted",
+            "std. error");
     for (int k = 0; k < fit->n_constants; k++) {
         const struct against_constant *constant = &fit->constants[k];
         bool seconds = !strcmp(constant->name, "overhead");

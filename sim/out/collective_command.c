@@ -196,7 +196,7 @@ static void print_text(FILE *out, const struct inputs *base, const struct sweep 
     bool sums = sweep->kind == COLL_ALLREDUCE || sweep->kind == COLL_REDUCE_SCATTER ||
                 sweep->kind == COLL_REDUCE;
     int root = sweep->kind == COLL_BROADCAST || sweep->kind == COLL_REDUCE ? 0 : -1;
-    fprintf(out, "# %s of %s: %d GPUs, %s, %s (predicted, out of place)\n", base->scenario,
+    fprintf(out, "# %s: %s, %d GPUs, %s, %s (predicted, out of place)\n", base->scenario,
             coll_kind_names[sweep->kind], base->n_gpus, base->library.name,
             fidelity_names[base->fidelity]);
     fprintf(out, "# %11s %13s %8s %7s %6s %10s %8s %8s %7s %-14s %-9s %10s\n", "size", "count",

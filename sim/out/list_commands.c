@@ -5,9 +5,7 @@
 #include "io/profile.h"
 #include "out/load.h"
 
-#include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 int schema_command(const struct options *options, struct arena *perm)
 {
@@ -24,39 +22,22 @@ int models_command(const struct options *options, struct arena *perm)
 {
     (void)options;
     struct sink sink = sink_open(NULL, perm);
-    fprintf(sink.out, "%-16s %14s  %s\n", "model", "parameters", "source");
+    fprintf(sink.out, "%-24s %14s  %s\n", "model", "parameters", "source");
     for (const struct model_kind *kind = model_kinds; kind < model_kinds + n_model_kinds; kind++)
-        fprintf(sink.out, "%-20s %14lld  %s\n", kind->name, (long long)kind->n_parameters,
+        fprintf(sink.out, "%-24s %14lld  %s\n", kind->name, (long long)kind->n_parameters,
                 kind->source);
     sink_close(&sink);
     return EXIT_FINE;
 }
 
-static int is_json(const struct dirent *entry)
+/* list_kind — a line per profile of a kind: what its key in a scenario may say. */
+static void list_kind(FILE *out, const char *dir, const struct profile_kind *kind,
+                      struct arena scratch)
 {
-    const char *dot = strrchr(entry->d_name, '.');
-    return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
-}
-
-static void list_folder(FILE *out, const char *dir, const char *folder, struct arena scratch)
-{
-    struct dirent **entries = NULL;
-    int n = scandir(arena_text(&scratch, "%s/%s", dir, folder), &entries, is_json, alphasort);
-    fprintf(out, "%s\n", folder);
-    for (int i = 0; i < n; i++) {
-        fprintf(out, "  %.*s\n", (int)strlen(entries[i]->d_name) - (int)strlen(".json"),
-                entries[i]->d_name);
-        free(entries[i]);
-    }
-    free(entries);
-}
-
-static bool listed_before(int kind)
-{
-    for (int k = 0; k < kind; k++) {
-        if (strcmp(profile_kinds[k].folder, profile_kinds[kind].folder) == 0) return true;
-    }
-    return false;
+    const char *names[PROFILE_MAX_KNOWN];
+    int n = profile_list(dir, kind, names, &scratch);
+    fprintf(out, "\n\"%s\": %s\n", kind->name, kind->help);
+    for (int i = 0; i < n; i++) fprintf(out, "  %s\n", names[i]);
 }
 
 int profiles_command(const struct options *options, struct arena *perm)
@@ -64,10 +45,8 @@ int profiles_command(const struct options *options, struct arena *perm)
     (void)options;
     const char *dir = load_profile_dir(perm);
     struct sink sink = sink_open(NULL, perm);
-    fprintf(sink.out, "profiles in %s\n", dir);
-    for (int k = 0; k < N_PROFILE_KINDS; k++) {
-        if (!listed_before(k)) list_folder(sink.out, dir, profile_kinds[k].folder, *perm);
-    }
+    fprintf(sink.out, "profiles in %s, by the key of a scenario that names them\n", dir);
+    for (int k = 0; k < N_PROFILE_KINDS; k++) list_kind(sink.out, dir, &profile_kinds[k], *perm);
     sink_close(&sink);
     return EXIT_FINE;
 }

@@ -151,7 +151,8 @@ const struct option_row option_rows[] = {
      "force a protocol (Simple, LL, LL128, ...)"},
     {"--as-tuner", NULL, FLAG(as_tuner), FOR(COMMAND_COLLECTIVE), NULL, NULL,
      "what the library itself reckons, by algorithm and protocol, beside the prediction"},
-    {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL, "the table; needed"},
+    {"--table", NULL, TEXT(table), FOR(COMMAND_CHECK), "FILE", NULL,
+     "the table of published runs (without --against)"},
     {"--out", NULL, TEXT(out), FOR(COMMAND_CHECK) | FOR(COMMAND_FIT) | FOR(COMMAND_IMPORT), "FILE",
      NULL,
      "check: write its rows with predicted and error appended (CSV); fit: write the profile "

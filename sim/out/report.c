@@ -155,6 +155,12 @@ static void print_memory(FILE *out, const struct result *result)
     fprintf(out, "%s of %s: %s\n", print_unit(result->memory_B, DIM_SIZE, text[0], sizeof text[0]),
             print_unit(result->in->gpu.memory_B, DIM_SIZE, text[1], sizeof text[1]),
             result->fits ? "fits" : "DOES NOT FIT");
+    if (!result->fits) {
+        label(out, "");
+        fputs("less: batch_per_gpu; strategy \"parallel\" with zero_stage, recompute or "
+              "tensor_parallel\n",
+              out);
+    }
     label(out, "sent");
     fprintf(out, "%s by each GPU in a step\n",
             print_unit(result->bytes_sent_B, DIM_SIZE, text[0], sizeof text[0]));

@@ -51,7 +51,7 @@ void tuner_page_print(FILE *out, const struct inputs *in, enum coll_kind kind,
     for (int w = 0; w < N_WAYS; w++)
         offered[w] = n > 0 && isfinite(time_s(&in->own, kind, lines[0].size_B, way_of(w)));
     fprintf(out,
-            "# %s of %s: %d x %d GPUs as %s reckons it, in us: no host, no launch, no contention\n",
+            "# %s: %s, %d x %d GPUs as %s reckons it, in us: no host, no launch, no contention\n",
             in->scenario, coll_kind_names[kind], in->own.cluster.n_nodes,
             in->own.cluster.ranks_per_node, in->own.tuner->name);
     print_heads(out, offered);

@@ -85,6 +85,17 @@ static void nearest_finds_slips_of_the_finger_and_no_more(void **state)
     assert_null(diag_nearest("latency", keys, 0));
 }
 
+static void nearest_completes_a_name_before_it_guesses(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a10", "rccl", "h100-nvl-94", "h100-sxm-80", "h10"};
+    assert_string_equal(diag_nearest("h100", names, 4), "h100-nvl-94"); /* a10 takes two slips */
+    assert_string_equal(diag_nearest("H100-S", names, 4), "h100-sxm-80");
+    assert_string_equal(diag_nearest("h100", names, 5), "h10"); /* one slip */
+    assert_null(diag_nearest("h", names, 5)); /* begins too much to mean anything */
+    assert_true(diag_begins("nccl", "NCCL-2.18") && !diag_begins("nccl", "rccl"));
+}
+
 static void nearest_takes_the_first_of_equals_and_skips_endless_words(void **state)
 {
     struct arena *perm = *state;
@@ -104,6 +115,7 @@ int main(void)
         cmocka_unit_test(messages_keep_their_order_and_the_rest_is_counted),
         cmocka_unit_test(hostile_text_neither_fills_the_screen_nor_steers_the_terminal),
         cmocka_unit_test(nearest_finds_slips_of_the_finger_and_no_more),
+        cmocka_unit_test(nearest_completes_a_name_before_it_guesses),
         cmocka_unit_test(nearest_takes_the_first_of_equals_and_skips_endless_words),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

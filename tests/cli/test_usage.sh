@@ -19,7 +19,9 @@ for command in run collective topo schema models profiles; do
     test_that "$command --help prints its usage" prints "usage: dpsim $command" $command --help
 done
 test_that "models are listed" prints "resnet50" models
-test_that "profiles are listed" prints "hardware" profiles
+test_that "profiles are listed" prints '"gpu": One GPU' profiles
+test_that "each below the key that names it" sh -c "$dpsim profiles | awk '/^\"/ { key = \$1 } /^  dgx-h100\$/ { server = key }
+    /^  h100-sxm-80\$/ { gpu = key } END { exit !(server == \"\\\"node\\\":\" && gpu == \"\\\"gpu\\\":\") }'"
 test_that "the schema is JSON" prints_json schema
 test_that "the reference names keys" prints "batch_per_gpu" schema --markdown
 test_that "a full disk is the world's failure" sh -c "$dpsim help >/dev/full 2>/dev/null; [ \$? -eq 2 ]"

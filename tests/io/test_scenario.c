@@ -146,14 +146,35 @@ static void sets_change_what_is_written(void **state)
     assert_false(in->fold); /* messages need every rank */
 }
 
+static void a_set_within_a_name_keeps_the_rest_of_what_is_named(void **state)
+{
+    const char *const sets[] = {"/nic=eth-25g",
+                                "/nic/latency=9us",
+                                "/model/sequence_length=0",
+                                "/strategy/bucket_cap=3MiB",
+                                "/fabric/oversubscription=4",
+                                "/run/fidelity=estimate"};
+    const struct scenario_options options = {.sets = sets, .n_sets = 6, .profile_dir = "scenarios"};
+    struct diag diag;
+    struct inputs *in = load_text("{" FIVE "}", &options, NULL, *state, &diag);
+    if (!in) diag_print(&diag, stderr);
+    assert_non_null(in);
+    assert_close(in->node.nic_Bps, 3.125e9, 1e-12); /* 25 Gb/s, as the profile has it */
+    assert_close(in->topo->node.nic_latency_s, 9e-6, 1e-12);
+    assert_string_equal(in->model->name, "resnet50");
+    assert_close(in->fabric.oversubscription, 4, 0);
+    assert_int_equal(in->fidelity, FIDELITY_ESTIMATE); /* and "run" was not there at all */
+}
+
 static void a_bad_set_is_reported(void **state)
 {
     static const struct {
         const char *set, *message;
     } cases[] = {
-        {"n_gpus=64", "(/json/pointer=value)"},
-        {"/n_gpus", "(/json/pointer=value)"},
+        {"n_gpus=64", "(wanted /POINTER=VALUE"},
+        {"/n_gpus", "(wanted /POINTER=VALUE"},
         {"/no/such/parent=1", "/no"},
+        {"/n_gpus/x=1", "there is no \"x\" in a number"},
         {"/n_gpus=many", "/n_gpus"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -545,6 +566,7 @@ int main(void)
         cmocka_unit_test(every_shipped_scenario_loads_and_asks_a_question),
         cmocka_unit_test(five_lines_are_enough),
         cmocka_unit_test(sets_change_what_is_written),
+        cmocka_unit_test(a_set_within_a_name_keeps_the_rest_of_what_is_named),
         cmocka_unit_test(a_bad_set_is_reported),
         cmocka_unit_test(fidelity_may_be_forced),
         cmocka_unit_test(a_measured_throughput_gives_the_step_of_one_gpu),

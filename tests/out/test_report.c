@@ -83,6 +83,7 @@ static void what_does_not_fit_is_said_loudly(void **state)
     struct result *result = sample_result(1, *state);
     result->fits = false;
     assert_true(says(result, "DOES NOT FIT"));
+    assert_true(says(result, "less: batch_per_gpu;")); /* and what would */
 }
 
 static void comparison_is_relative_to_the_first(void **state)
