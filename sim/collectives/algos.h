@@ -26,6 +26,7 @@ ALGO_DECLARE(direct)
 ALGO_DECLARE(sendrecv)
 ALGO_DECLARE(shift)
 ALGO_DECLARE(hierarchical)
+ALGO_DECLARE(torus)
 ALGO_DECLARE(binomial)
 ALGO_DECLARE(chain)
 ALGO_DECLARE(server)
@@ -38,6 +39,7 @@ ALGO_DECLARE(bruck)
 ALGO_DECLARE(pat)
 ALGO_DECLARE(relay)
 int64_t bruck_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
+int64_t torus_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 int64_t pat_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 int64_t relay_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 bool nvls_fits(const struct coll_req *req);

@@ -39,7 +39,7 @@ static int ranks_on(const struct coll_req *req, int step)
     return req->kind == COLL_ALLGATHER ? -further : further;
 }
 
-static const struct stride bruck = {ranks_on, n_blocks};
+static const struct stride bruck = {.way = ranks_on, .n_blocks = n_blocks};
 
 double bruck_cost_s(const struct coll_req *req, struct coll_hops hops)
 {
@@ -70,7 +70,7 @@ int bruck_lanes(const struct coll_req *req)
 
 int bruck_slots(const struct coll_req *req)
 {
-    return stride_slots(req);
+    return stride_slots(&bruck, req);
 }
 
 /* all_to_all: a unit for each origin and destination */
@@ -82,7 +82,7 @@ int64_t bruck_units(const struct coll_req *req)
 
 int64_t bruck_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j)
 {
-    int64_t n = req->n_ranks, run = (int64_t)1 << stride_step(req, send);
+    int64_t n = req->n_ranks, run = (int64_t)1 << stride_step(&bruck, req, send);
     if (req->kind == COLL_ALLGATHER) return send->channel * n + (member + j) % n;
     int64_t way = j / run * 2 * run + run + j % run, gone = way % run;
     int64_t origin = (member - gone + n) % n;

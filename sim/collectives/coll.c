@@ -28,6 +28,7 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 #define TRAEFF                                                                                     \
     "Traeff & Hunold, Decomposing MPI collectives for exploiting multi-lane communication, "       \
     "CLUSTER 2020"
+#define TORUS  "Barnett et al., Global combine on mesh architectures, IPPS 1993"
 #define BRUCK  "Bruck et al., IEEE TPDS 8(11), 1997"
 #define PAT    "Jeaugey, arXiv 2506.20252, 2025"
 #define TUTEL  "Hwang et al., Tutel, MLSys 2023"
@@ -47,6 +48,7 @@ const struct coll_algo coll_algos[] = {
     {"collnet-chain", COLL_ALLREDUCE, COLLNET(collnet_chain), .source = GRAHAM},
     {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .in_blocks = true,
      .source = "Jia et al., arXiv 1807.11205"},
+    {"torus", COLL_ALLREDUCE, HOOKS(torus), .unit = torus_unit, .in_blocks = true, .source = TORUS},
     {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},
     {"parameter-server", COLL_ALLREDUCE, HOOKS(server), .servers = true, .source = SERVER},
     {"local-parameter-server", COLL_ALLREDUCE, HOOKS(local_server), .servers = true,
@@ -55,6 +57,12 @@ const struct coll_algo coll_algos[] = {
     {"direct", COLL_REDUCE_SCATTER, HOOKS(direct), .in_blocks = true, .source = RING},
     {"nvls", COLL_REDUCE_SCATTER, IN_SWITCH, .source = KLENK},
     {"pat", COLL_REDUCE_SCATTER, HOOKS(pat), .unit = pat_unit, .in_blocks = true, .source = PAT},
+    {"hierarchical", COLL_REDUCE_SCATTER, HOOKS(two_level), .in_blocks = true, .source = TRAEFF},
+    {"nvls-collnet", COLL_REDUCE_SCATTER, COLLNET(two_level), .wire_frac = nvls_wire_frac,
+     .in_blocks = true, .source = GRAHAM},
+    {"collnet-direct", COLL_REDUCE_SCATTER, COLLNET(two_level), .in_blocks = true,
+     .source = GRAHAM},
+    {"torus", COLL_REDUCE_SCATTER, HOOKS(torus), .unit = torus_unit, .in_blocks = true, .source = TORUS},
     {"recursive-halving", COLL_REDUCE_SCATTER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_ALLGATHER, HOOKS(ring), .in_blocks = true, .source = RING},
     {"direct", COLL_ALLGATHER, HOOKS(direct), .in_blocks = true, .source = RING},
@@ -65,6 +73,7 @@ const struct coll_algo coll_algos[] = {
     {"collnet-direct", COLL_ALLGATHER, COLLNET(two_level), .in_blocks = true, .source = GRAHAM},
     {"pat", COLL_ALLGATHER, HOOKS(pat), .unit = pat_unit, .in_blocks = true, .source = PAT},
     {"bruck", COLL_ALLGATHER, HOOKS(bruck), .unit = bruck_unit, .in_blocks = true, .source = BRUCK},
+    {"torus", COLL_ALLGATHER, HOOKS(torus), .unit = torus_unit, .in_blocks = true, .source = TORUS},
     {"recursive-doubling", COLL_ALLGATHER, HOOKS(halving), .source = THAKUR},
     {"ring", COLL_BROADCAST, HOOKS(chain), .source = CHAIN},
     {"binomial", COLL_BROADCAST, HOOKS(binomial), .source = THAKUR},

@@ -32,6 +32,8 @@ enum coll_kind {
 };
 extern const char *const coll_kind_names[N_COLL_KINDS]; /* "all_reduce", "reduce_scatter", ... */
 
+enum { COLL_MAX_AXES = 6 };
+
 /* size_B follows nccl-tests: all_reduce, broadcast, reduce: the buffer; reduce_scatter: the whole
  * input; all_gather: the whole output; all_to_all: one rank's send buffer; sendrecv: the message. */
 struct coll_req {
@@ -42,6 +44,8 @@ struct coll_req {
                            that each NIC of a node serves one) */
     int n_servers;  /* parameter server only */
     int root; /* broadcast, reduce: member; parameter server: the server that holds an unsplit tensor, -1 = split over all */
+    int axes[COLL_MAX_AXES]; /* sides of the torus that the nodes stand in, lowest first, in order of its lowest axis first;
+                                the rest 0. Those of anything else than all nodes: the nodes are one axis */
     double size_B;  /* > 0 */
     double chunk_B; /* pipelining grain of tree, hierarchical and chain; > 0 */
     bool

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-int stride_steps(const struct coll_req *req)
+int stride_steps(const struct stride *stride, const struct coll_req *req)
 {
-    return shape_log2(req->n_ranks);
+    return stride->n_steps ? stride->n_steps(req) : shape_log2(req->n_ranks);
 }
 
 static double step_B(const struct stride *stride, const struct coll_req *req, int step)
@@ -27,7 +27,8 @@ static int sends_to(const struct stride *stride, const struct coll_req *req, int
 double stride_cost_s(const struct stride *stride, const struct coll_req *req, struct coll_hops hops)
 {
     double time_s = 0;
-    for (int step = 0; step < stride_steps(req); step++)
+    int steps = stride_steps(stride, req);
+    for (int step = 0; step < steps; step++)
         time_s += shape_step_s(hops, step_load(stride, req, step));
     return time_s;
 }
@@ -35,7 +36,7 @@ double stride_cost_s(const struct stride *stride, const struct coll_req *req, st
 bool stride_phase(const struct stride *stride, const struct coll_req *req, int p,
                   struct coll_phase *out)
 {
-    if (p >= stride_steps(req)) return false;
+    if (p >= stride_steps(stride, req)) return false;
     *out = shape_one_step(step_load(stride, req, p), req->n_channels);
     return true;
 }
@@ -59,14 +60,15 @@ int stride_lanes(const struct coll_req *req)
 }
 
 /* A counter per channel and step, as a step's partner may be ahead of the last step's. */
-int stride_slots(const struct coll_req *req)
+int stride_slots(const struct stride *stride, const struct coll_req *req)
 {
-    return req->n_channels * stride_steps(req);
+    return req->n_channels * stride_steps(stride, req);
 }
 
-int stride_step(const struct coll_req *req, const struct coll_send *send)
+int stride_step(const struct stride *stride, const struct coll_req *req,
+                const struct coll_send *send)
 {
-    return send->slot % stride_steps(req);
+    return send->slot % stride_steps(stride, req);
 }
 
 /* A step needs what all steps before it brought; the one before it is the last that can be missing, as
@@ -74,7 +76,7 @@ int stride_step(const struct coll_req *req, const struct coll_send *send)
 bool stride_next(const struct stride *stride, const struct coll_req *req, int member, int lane,
                  int64_t i, struct coll_send *out)
 {
-    int steps = stride_steps(req), step = (int)i;
+    int steps = stride_steps(stride, req), step = (int)i;
     if (i >= steps) return false;
     *out = (struct coll_send){
         .dst = sends_to(stride, req, step, member),

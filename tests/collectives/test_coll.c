@@ -164,7 +164,8 @@ static bool power_of_two(int n)
 static bool synchronous(const struct coll_algo *algo, const struct coll_req *req)
 {
     int n = req->n_ranks, m = req->ranks_per_node;
-    bool two_level = req->kind == COLL_ALLGATHER && strcmp(algo->name, "hierarchical") == 0;
+    bool two_level = req->kind != COLL_ALLREDUCE && req->kind != COLL_ALLTOALL &&
+                     strcmp(algo->name, "hierarchical") == 0;
     if (strcmp(algo->name, "tree") == 0 || strncmp(algo->name, "nvls-", 5) == 0 ||
         strncmp(algo->name, "collnet-", 8) == 0 || two_level || req->kind == COLL_BROADCAST ||
         req->kind == COLL_REDUCE || strcmp(algo->name, "reduce-broadcast") == 0)
@@ -231,6 +232,83 @@ static void pipelined_sends_differ_by_less_than_a_chunk_per_hop(void **state)
     }
 }
 
+/* Tori of up to four axes, cubes and others, with one rank and two on a node. */
+static const int tori[][COLL_MAX_AXES] = {{4, 4}, {3, 2}, {2, 3, 1, 2}, {2, 2, 2}, {3, 2, 4}, {2, 2, 2, 2}};
+enum { N_TORI = sizeof tori / sizeof tori[0] };
+
+static bool is_cube(const int *axes)
+{
+    for (int a = 1; a < COLL_MAX_AXES && axes[a] > 0; a++)
+        if (axes[a] != axes[0]) return false;
+    return true;
+}
+
+static struct coll_req torus_request(enum coll_kind kind, const int *axes, int per_node, int channels)
+{
+    struct coll_req req = request(kind, per_node, per_node, channels);
+    for (int a = 0; a < COLL_MAX_AXES && axes[a] > 0; a++) req.n_ranks *= req.axes[a] = axes[a];
+    return req;
+}
+
+static void check_torus(const struct coll_algo *algo, struct coll_req req, struct arena scratch)
+{
+    double *sent_B = arena_new(&scratch, double, req.n_ranks);
+    double closed_s = algo->cost_s(&req, uniform);
+    play_numbers(algo, &req, 7, sent_B, scratch);
+    for (int r = 0; r < req.n_ranks; r++)
+        assert_close(sent_B[r], coll_bytes_sent_B(req.kind, req.n_ranks, req.size_B), 1e-9);
+    assert_close(closed_s, play_phases_s(algo, &req, uniform, scratch), 1e-9);
+    double sends_s = play_sends_s(algo, &req, uniform, scratch);
+    if (is_cube(req.axes) || req.n_channels == 1)
+        assert_close(sends_s, closed_s, 1e-9);
+    else /* parts that have come to a short axis go on while others do not */
+        assert_true(sends_s <= closed_s * (1 + 1e-9) && sends_s > closed_s / 2);
+}
+
+static void rings_along_the_axes_of_a_torus_sum_right_and_take_the_closed_form(void **state)
+{
+    const enum coll_kind kinds[] = {COLL_ALLREDUCE, COLL_REDUCE_SCATTER, COLL_ALLGATHER};
+    for (int t = 0; t < N_TORI; t++)
+        for (int k = 0; k < 3; k++)
+            for (int per_node = 1; per_node <= 2; per_node++) {
+                for (int channels = 1; channels <= 6; channels += per_node == 1 ? 5 : 1) {
+                    struct coll_req req = torus_request(kinds[k], tori[t], per_node, channels);
+                    if (req.n_ranks <= 33 && (per_node == 1 || is_cube(req.axes)))
+                        check_torus(coll_find(kinds[k], "torus"), req, *(struct arena *)*state);
+                }
+            }
+}
+
+/* 4 x 4 x 4 chips: 18 steps instead of 126, and no byte more: Barnett et al., IPPS 1993. */
+static void a_torus_of_64_takes_18_steps_not_126(void **state)
+{
+    (void)state;
+    struct coll_req req = torus_request(COLL_ALLREDUCE, (const int[COLL_MAX_AXES]){4, 4, 4}, 1, 1);
+    double bytes_s = 2 * 63.0 / 64 * 1e6 * uniform.inter.beta_s_per_B;
+    assert_close(coll_find(COLL_ALLREDUCE, "torus")->cost_s(&req, uniform),
+                 18 * uniform.inter.alpha_s + bytes_s, 1e-12);
+    assert_close(coll_find(COLL_ALLREDUCE, "ring")->cost_s(&req, uniform),
+                 126 * uniform.inter.alpha_s + bytes_s, 1e-12);
+}
+
+/* n = 16, blocks of 1/16 of S. A buffer of S holds all: 4 steps of 1, 2, 4, 8 blocks. One of two blocks:
+ * 1, 2, 2 + 2, four of 2, so 8 steps; one of half a block: 15 of one. */
+static void pat_takes_more_steps_where_a_buffer_holds_less(void **state)
+{
+    (void)state;
+    const double buffers[] = {1, 2.0 / 16, 0.5 / 16};
+    const int steps[] = {4, 8, 15};
+    for (int i = 0; i < 3; i++) {
+        struct coll_req req = request(COLL_ALLGATHER, 16, 1, 1);
+        req.chunk_B = buffers[i] * req.size_B;
+        double want_s = steps[i] * uniform.inter.alpha_s +
+                        15.0 / 16 * req.size_B * uniform.inter.beta_s_per_B;
+        assert_close(coll_find(COLL_ALLGATHER, "pat")->cost_s(&req, uniform), want_s, 1e-12);
+        req.kind = COLL_REDUCE_SCATTER;
+        assert_close(coll_find(req.kind, "pat")->cost_s(&req, uniform), want_s, 1e-12);
+    }
+}
+
 static void one_rank_alone_moves_nothing(void **state)
 {
     (void)state;
@@ -271,6 +349,7 @@ static void textbook_forms_hold_for_eight_ranks(void **state)
     assert_close(cost("parameter-server", req), 2 * (alpha + 7.0 / 8 * s), 1e-12);
     req = request(COLL_ALLGATHER, 6, 1, 1); /* 3 steps of 1, 2, 2 and of 1, 1, 3 blocks */
     assert_close(cost("bruck", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
+    req.chunk_B = req.size_B;
     assert_close(cost("pat", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
     req.kind = COLL_REDUCE_SCATTER;
     assert_close(cost("pat", req), 3 * alpha + 5.0 / 6 * s, 1e-12);
@@ -401,6 +480,9 @@ int main(void)
         cmocka_unit_test(closed_form_finds_the_busiest_port_of_either_tier),
         cmocka_unit_test(synchronous_sends_take_the_closed_form),
         cmocka_unit_test(pipelined_sends_differ_by_less_than_a_chunk_per_hop),
+        cmocka_unit_test(rings_along_the_axes_of_a_torus_sum_right_and_take_the_closed_form),
+        cmocka_unit_test(a_torus_of_64_takes_18_steps_not_126),
+        cmocka_unit_test(pat_takes_more_steps_where_a_buffer_holds_less),
         cmocka_unit_test(one_rank_alone_moves_nothing),
         cmocka_unit_test(textbook_forms_hold_for_eight_ranks),
         cmocka_unit_test(sums_by_owners_take_what_their_busiest_node_sends),
