@@ -231,6 +231,7 @@ static void choose(struct layout *layout, const struct use *use, const struct sh
                                     .size_B = use->size_B,
                                     .chunk_B = library->chunk_B,
                                     .rendezvous = library->rendezvous};
+    place_axes(place, choice->req.axes);
     if (shape->n_ranks == 1 && n_servers == 0) {
         choice->row = &library->choices[0];
         choice->algo = any_algo(&choice->req);

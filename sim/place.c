@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- members ---- */
 
@@ -141,6 +142,45 @@ int place_root(const struct place *place, int root)
     int member = 0;
     while (place->ranks[member] != rank) member++;
     return member;
+}
+
+/* Switches in a grid, along whose axes rings have cables of their own. */
+static bool is_grid(const char *kind)
+{
+    return strcmp(kind, "torus") == 0 || strcmp(kind, "mesh") == 0 || strcmp(kind, "hyperx") == 0;
+}
+
+/* Servers fill switches in order, as their cards stand in a row of ports. */
+static int nodes_per_switch(const struct topo *topo)
+{
+    int ports = topo->fabric_spec.ports_per_router, cards = topo->node.nics_per_node;
+    return topo->rail_nodes == 1 && cards > 0 && ports % cards == 0 ? ports / cards : 0;
+}
+
+/* Do the group's nodes stand in order, from any place of the highest axis on, round about? */
+static bool in_order(const struct place *place, int per_place)
+{
+    if (place->nodes[0] % per_place != 0) return false;
+    for (int i = 0; i < place->n_nodes; i++) {
+        if (place->nodes[i] != (place->nodes[0] + i) % place->n_nodes) return false;
+    }
+    return true;
+}
+
+void place_axes(const struct place *place, int *axes)
+{
+    const struct topo *topo = place->topo;
+    const struct fabric_spec *spec = &topo->fabric_spec;
+    bool all = place->even && place->n_nodes == topo->n_nodes && topo->n_nodes > 1;
+    if (!all || !is_grid(spec->kind)) return;
+    int n = 0, first = nodes_per_switch(topo), top = spec->side[spec->n_dimensions - 1];
+    int64_t held = first;
+    for (int d = 0; d < spec->n_dimensions; d++) held *= spec->side[d];
+    if (held != topo->n_nodes || !in_order(place, topo->n_nodes / top)) return;
+    if (first > 1) axes[n++] = first;
+    for (int d = 0; d < spec->n_dimensions && n < COLL_MAX_AXES; d++) {
+        if (spec->side[d] > 1) axes[n++] = spec->side[d];
+    }
 }
 
 /* ---- ways ---- */

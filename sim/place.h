@@ -35,6 +35,10 @@ struct place {
 struct place *place_group(const struct inputs *in, int comm, int group, bool ordered,
                           struct arena *perm);
 
+/* place_axes — out: coll_req.axes of a group that has all nodes of a grid, each holding equally many of its
+ * members, in order; untouched otherwise. */
+void place_axes(const struct place *place, int *axes);
+
 /* place_at — the same group with the ways of an epoch (0: the first). */
 struct place place_at(const struct place *place, int epoch);
 
