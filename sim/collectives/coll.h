@@ -44,7 +44,8 @@ struct coll_req {
                            that each NIC of a node serves one) */
     int n_servers;  /* parameter server only */
     int root; /* broadcast, reduce: member; parameter server: the server that holds an unsplit tensor, -1 = split over all */
-    int axes[COLL_MAX_AXES]; /* sides of the torus that the nodes stand in, lowest first, in order of its lowest axis first;
+    int axes
+        [COLL_MAX_AXES]; /* sides of the torus that the nodes stand in, lowest first, in order of its lowest axis first;
                                 the rest 0. Those of anything else than all nodes: the nodes are one axis */
     double size_B;  /* > 0 */
     double chunk_B; /* pipelining grain of tree, hierarchical and chain; > 0 */

@@ -190,7 +190,8 @@ static double reckoned_s(const struct lib_choice *choice, const struct coll_req 
 {
     double base_s = choice->base_latency_s;
     if (!choice->has_tuner) return base_s + choice->algo->cost_s(req, hops);
-    struct coll_req streamed = *req, whole = *req; /* PAT counts no steps for what a buffer cannot hold */
+    struct coll_req streamed = *req,
+                    whole = *req; /* PAT counts no steps for what a buffer cannot hold */
     streamed.chunk_B = req->size_B / FINE;
     whole.chunk_B = req->size_B;
     struct coll_hops waits = {{hops.intra.alpha_s, 0}, {hops.inter.alpha_s, 0}};

@@ -7,7 +7,7 @@
 #include "collectives/coll.h"
 
 struct stride {
-    int (*n_steps)(const struct coll_req *req); /* NULL: ceil(log2 n) */
+    int (*n_steps)(const struct coll_req *req);       /* NULL: ceil(log2 n) */
     int (*way)(const struct coll_req *req, int step); /* ranks further on; below 0: back */
     int (*n_blocks)(const struct coll_req *req, int step);
 };

@@ -148,7 +148,8 @@ double torus_cost_s(const struct coll_req *req, struct coll_hops hops)
     struct coll_phase phase;
     double time_s = 0;
     for (int p = 0; torus_phase(req, p, &phase); p++) {
-        double bytes = 0; /* of all bundles through the port of a member inside, of a node outside */
+        double bytes =
+            0; /* of all bundles through the port of a member inside, of a node outside */
         for (int b = 0; b < phase.n_bundles; b++) bytes += bundle_B(req, p, b);
         struct affine hop = crosses(req, p) ? hops.inter : hops.intra;
         time_s += phase.steps * hop.alpha_s + bytes * hop.beta_s_per_B;
@@ -160,10 +161,10 @@ void torus_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *
 {
     int rails = shape_rails(req);
     bool out_of_node = crosses(req, p);
-    *out = (struct coll_bundle){
-        .n_flows = out_of_node ? shape_nodes(req) : req->n_ranks,
-        .channel = out_of_node ? shape_rail_channel(req, b / rails, b % rails) : b,
-        .bytes = bundle_B(req, p, b)};
+    *out = (struct coll_bundle){.n_flows = out_of_node ? shape_nodes(req) : req->n_ranks,
+                                .channel =
+                                    out_of_node ? shape_rail_channel(req, b / rails, b % rails) : b,
+                                .bytes = bundle_B(req, p, b)};
 }
 
 static int place_on(const struct torus *torus, int axis, int member)

@@ -37,7 +37,9 @@ static bool scatters(const struct coll_req *req)
     return req->kind == COLL_REDUCE_SCATTER;
 }
 
-enum { MOST_COUNTED = 1024 }; /* chunks of a part: a thousandth of it more or less fills pipelines alike */
+enum {
+    MOST_COUNTED = 1024
+}; /* chunks of a part: a thousandth of it more or less fills pipelines alike */
 
 static int n_chunks(const struct coll_req *req)
 {
@@ -193,7 +195,8 @@ bool two_level_next(const struct coll_req *req, int member, int lane, int64_t i,
     if (i >= chunks || req->n_ranks == 1) return false;
     struct leg leg = leg_of(req, member, lane);
     *out = (struct coll_send){.dst = leg.dst,
-                              .channel = shape_rail_channel(req, member % req->ranks_per_node, leg.rail),
+                              .channel =
+                                  shape_rail_channel(req, member % req->ranks_per_node, leg.rail),
                               .size_B = part_B(req) / chunks,
                               .first_unit = ((int64_t)leg.rail * chunks + i) * req->n_ranks,
                               .n_units = 1};

@@ -4,6 +4,7 @@
 #include "io/calibration.h"
 #include "io/graph_file.h"
 #include "io/rows.h"
+#include "io/version.h"
 #include "net/fabric.h"
 #include "net/routing.h"
 
@@ -252,7 +253,7 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields), false},
     [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields), false},
     [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields), false},
-    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs.", library_fields, N_OF(library_fields), false},
+    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs. A version that has no profile of its own (nccl-2.21.5) takes the nearest before it; results name the one taken.", library_fields, N_OF(library_fields), false},
     [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields), false},
     [PROFILE_FABRIC] = {"fabric", "fabrics", "The network between servers: one of the fabrics, or that of a known system. Not needed on one server.", fabric_fields, N_OF(fabric_fields), true},
     [PROFILE_PRICES] = {"prices", "prices", "What the network between servers costs and draws, for `topo`; nothing is reckoned where it is not given.", prices_fields, N_OF(prices_fields), false},
@@ -381,7 +382,7 @@ static struct diag_place place_of(const struct profile_reader *reader, struct pr
     return json_place(ref.json, node, reader->perm);
 }
 
-/* resolve — the file of a name or path; NULL after an error. */
+/* resolve — the file of a name or path, of a library's version the nearest before it; NULL after an error. */
 static const char *resolve(const struct profile_reader *reader, const struct profile_kind *kind,
                            struct profile_ref ref, const char *name, struct stat *status)
 {
@@ -400,6 +401,9 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
     }
     const char *names[PROFILE_MAX_KNOWN];
     int n = profile_list(reader->dir, kind, names, reader->perm);
+    const char *nearest =
+        kind == &profile_kinds[PROFILE_LIBRARY] ? version_nearest(name, names, n) : NULL;
+    if (nearest) return resolve(reader, kind, ref, nearest, status);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;
 }

@@ -233,7 +233,8 @@ static void pipelined_sends_differ_by_less_than_a_chunk_per_hop(void **state)
 }
 
 /* Tori of up to four axes, cubes and others, with one rank and two on a node. */
-static const int tori[][COLL_MAX_AXES] = {{4, 4}, {3, 2}, {2, 3, 1, 2}, {2, 2, 2}, {3, 2, 4}, {2, 2, 2, 2}};
+static const int tori[][COLL_MAX_AXES] = {{4, 4},    {3, 2},    {2, 3, 1, 2},
+                                          {2, 2, 2}, {3, 2, 4}, {2, 2, 2, 2}};
 enum { N_TORI = sizeof tori / sizeof tori[0] };
 
 static bool is_cube(const int *axes)
@@ -243,7 +244,8 @@ static bool is_cube(const int *axes)
     return true;
 }
 
-static struct coll_req torus_request(enum coll_kind kind, const int *axes, int per_node, int channels)
+static struct coll_req torus_request(enum coll_kind kind, const int *axes, int per_node,
+                                     int channels)
 {
     struct coll_req req = request(kind, per_node, per_node, channels);
     for (int a = 0; a < COLL_MAX_AXES && axes[a] > 0; a++) req.n_ranks *= req.axes[a] = axes[a];
@@ -301,8 +303,8 @@ static void pat_takes_more_steps_where_a_buffer_holds_less(void **state)
     for (int i = 0; i < 3; i++) {
         struct coll_req req = request(COLL_ALLGATHER, 16, 1, 1);
         req.chunk_B = buffers[i] * req.size_B;
-        double want_s = steps[i] * uniform.inter.alpha_s +
-                        15.0 / 16 * req.size_B * uniform.inter.beta_s_per_B;
+        double want_s =
+            steps[i] * uniform.inter.alpha_s + 15.0 / 16 * req.size_B * uniform.inter.beta_s_per_B;
         assert_close(coll_find(COLL_ALLGATHER, "pat")->cost_s(&req, uniform), want_s, 1e-12);
         req.kind = COLL_REDUCE_SCATTER;
         assert_close(coll_find(req.kind, "pat")->cost_s(&req, uniform), want_s, 1e-12);

@@ -40,7 +40,7 @@ static void keys_become_a_cluster(void **state)
     assert_int_equal(job.inputs->node.nics_per_node, 2);
     assert_close(job.inputs->node.nic_Bps, 25e9, 1e-12);
     assert_close(job.inputs->node.scaleup_Bps, 300e9, 1e-12);
-    assert_string_equal(job.inputs->library.name, "nccl-2.18");
+    assert_string_equal(job.inputs->library.name, "nccl-2.21");
     assert_int_equal(job.kind, COLL_REDUCE_SCATTER);
     assert_string_equal(job.algorithm, "ring");
     assert_null(job.protocol);

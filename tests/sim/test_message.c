@@ -523,7 +523,8 @@ static void rings_along_the_axes_of_a_torus_keep_all_cables_busy(void **state)
                                       .oversubscription = 1,
                                       .core_oversubscription = 1,
                                       .link_latency_s = 0.5 * US};
-    struct inputs *in = alone(&node, &torus, 64, coll_op(0, COLL_ALLREDUCE, 64e6, "torus"), &scratch);
+    struct inputs *in =
+        alone(&node, &torus, 64, coll_op(0, COLL_ALLREDUCE, 64e6, "torus"), &scratch);
     struct three times = run_three(in, scratch);
     double want_s = 18 * 3 * 0.5 * US + 2 * 63e6 / (300 * GB);
     assert_close(times.message_s, want_s, 1e-9);
