@@ -58,6 +58,13 @@ static void spare_cables(struct lib_choice *row, const struct coll_req *req)
     row->efficiency_pcie /= row->algo->net_wire_frac(req);
 }
 
+/* In a switch data is read, summed, written to all and copied out, chunk after chunk. Until the first has
+ * come through nothing overlaps: what fills the stages is paid once more, all of a small buffer. */
+static void fill_stages(struct lib_choice *row, double size_B)
+{
+    row->efficiency_scaleup /= 1 + fmin(row->fill_B, size_B) / size_B;
+}
+
 static double least(double a, double limit)
 {
     return limit > 0 && limit < a ? limit : a;
@@ -112,6 +119,7 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     limit_network(&row, req);
     add_network(&row, req, n);
     spare_cables(&row, req);
+    fill_stages(&row, req->size_B);
     return row;
 }
 

@@ -61,6 +61,9 @@ struct lib_choice {
     double per_peer_s;      /* all-to-all: start-up for each of the n - 1 peers */
     double
         own_copy_Bps; /* per channel: a rank's own block, copied while it sends nothing; 0: not paid */
+    double
+        fill_B; /* so much of the buffer passes links between GPUs before all stages of the pipeline work at
+                   once, and takes twice the time; 0: none */
     double chunk_B; /* pipelining grain; 0: the library's */
     struct lib_net net;
     double handshake_frac;    /* of net.handshake_s that the protocol pays */
@@ -101,8 +104,8 @@ int library_channels(const struct library *lib, const struct lib_choice *choice,
 
 /* library_row — what a choice costs for one request: start-up of channels, of peers on other nodes
  * and the copy of a rank's own block join the base latency, the handshake of its messages the latency
- * between nodes, the cap is that of the open channels, and what a switch that sums spares the cables
- * raises the efficiency. Everything that is timed is timed by this row. */
+ * between nodes, the cap is that of the open channels, what a switch that sums spares the cables
+ * raises the efficiency, and stages that fill lower it. Everything that is timed is timed by this row. */
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
                               const struct coll_req *req);
 

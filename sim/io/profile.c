@@ -158,6 +158,7 @@ const struct field profile_choice_fields[] = {
     REAL("channel_size_per_rank", DIM_SIZE, struct lib_choice, channel_per_rank_B, 0, LARGE, "0B", "the same, times the number of ranks; both add up"),
     REAL("peer_latency", DIM_TIME, struct lib_choice, per_peer_s, 0, 10, "0us", "of an all-to-all, for each peer"),
     REAL("own_copy_bandwidth", DIM_RATE, struct lib_choice, own_copy_Bps, 0, LARGE, "0GB/s", "at which a channel copies a rank's own block while it sends nothing; 0 = that costs nothing"),
+    REAL("fill", DIM_SIZE, struct lib_choice, fill_B, 0, LARGE, "0B", "so much of the buffer passes the links between GPUs before all stages of the pipeline work at once, and takes twice the time"),
     REAL("chunk", DIM_SIZE, struct lib_choice, chunk_B, 0, LARGE, "0B", "pipelining grain; 0 = that of the library"),
     BOOL("offered", struct lib_choice, offered, "true", "false: this version of the library has no such choice"),
     BOOL("needs_scaleup", struct lib_choice, needs_scaleup, "false", "used only where GPUs have links of their own"),

@@ -174,6 +174,19 @@ static void a_row_holds_what_the_request_adds(void **state)
     assert_close(own.channel_cap_Bps * lib.n_channels, 20e9, 1e-12);
 }
 
+/* Of 16 MB with 4 MB to fill the stages 20 MB are paid; of 2 MB all twice. */
+static void stages_that_fill_are_paid_once_more(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("ring", "Simple");
+    choice.efficiency_scaleup = 0.5;
+    choice.fill_B = 4e6;
+    struct library lib = {.n_channels = 4};
+    struct coll_req large = of_eight(COLL_ALLREDUCE, 16e6), small = of_eight(COLL_ALLREDUCE, 2e6);
+    assert_close(library_row(&lib, &choice, &large).efficiency_scaleup, 0.4, 1e-12);
+    assert_close(library_row(&lib, &choice, &small).efficiency_scaleup, 0.25, 1e-12);
+}
+
 /* n = 8, all-reduce in the switch: 1 + 1/8 buffers on a cable for 2 * 7/8 sent. */
 static void a_switch_that_sums_spares_the_cables(void **state)
 {
@@ -389,6 +402,7 @@ int main(void)
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
+        cmocka_unit_test(stages_that_fill_are_paid_once_more),
         cmocka_unit_test(a_switch_that_sums_spares_the_cables),
         cmocka_unit_test(a_network_that_sums_spares_cards_and_their_slots),
         cmocka_unit_test(a_tuner_may_see_other_costs),
