@@ -43,6 +43,7 @@ int64_t torus_unit(const struct coll_req *req, int member, const struct coll_sen
 int64_t pat_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 int64_t relay_unit(const struct coll_req *req, int member, const struct coll_send *send, int64_t j);
 bool nvls_fits(const struct coll_req *req);
+double tree_reckoned_frac(const struct coll_req *req);
 double nvls_wire_frac(const struct coll_req *req);
 double collnet_wire_frac(const struct coll_req *req);
 

@@ -145,6 +145,10 @@ struct coll_algo {
     double (*net_wire_frac)(
         const struct coll_req
             *req); /* the same of cables between nodes, where the switches there do */
+    double (*reckoned_frac)(
+        const struct coll_req
+            *req); /* of the rate between nodes, what a library counts with that does
+                                        not tell some shapes apart; NULL: all of it */
     const char *source;
 };
 

@@ -65,6 +65,8 @@ struct lib_choice {
         fill_B; /* so much of the buffer passes links between GPUs before all stages of the pipeline work at
                    once, and takes twice the time; 0: none */
     double chunk_B; /* pipelining grain; 0: the library's */
+    double
+        least_chunk_B; /* it is halved down to this where the pipeline would be short; 0: it is not */
     struct lib_net net;
     double handshake_frac;    /* of net.handshake_s that the protocol pays */
     double inject_frac;       /* likewise of net.inject_s */

@@ -25,6 +25,8 @@
 #include "collectives/algos.h"
 #include "collectives/shape.h"
 
+enum { MANY_NODES = 4 }; /* from so many on, a tree's node has a parent and two children */
+
 bool tree_fits(const struct coll_req *req)
 {
     return req->n_ranks >= 1;
@@ -73,6 +75,15 @@ double tree_cost_s(const struct coll_req *req, struct coll_hops hops)
     struct tier_load load = {.intra_B = shape_chain_B(req),
                              .inter_B = shape_branch_egress(shape_nodes(req)) * req->size_B};
     return shape_pipeline_s(hops, &phase, load, stream_B(req));
+}
+
+/* NCCL counts with all that leaves a node of many: its search looks for a faster tree on two nodes only,
+ * so on three it takes rings of large buffers, though trees would send less.
+ * Source: NVIDIA/nccl src/graph/tuning.cc, ratio of what is no ring: .5; search.cc on bwIntra. */
+double tree_reckoned_frac(const struct coll_req *req)
+{
+    int nodes = shape_nodes(req);
+    return nodes > 2 ? shape_branch_egress(nodes) / shape_branch_egress(MANY_NODES) : 1;
 }
 
 bool tree_phase(const struct coll_req *req, int p, struct coll_phase *out)

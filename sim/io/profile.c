@@ -160,6 +160,7 @@ const struct field profile_choice_fields[] = {
     REAL("own_copy_bandwidth", DIM_RATE, struct lib_choice, own_copy_Bps, 0, LARGE, "0GB/s", "at which a channel copies a rank's own block while it sends nothing; 0 = that costs nothing"),
     REAL("fill", DIM_SIZE, struct lib_choice, fill_B, 0, LARGE, "0B", "so much of the buffer passes the links between GPUs before all stages of the pipeline work at once, and takes twice the time"),
     REAL("chunk", DIM_SIZE, struct lib_choice, chunk_B, 0, LARGE, "0B", "pipelining grain; 0 = that of the library"),
+    REAL("least_chunk", DIM_SIZE, struct lib_choice, least_chunk_B, 0, LARGE, "0B", "the grain is halved down to this where a channel would have fewer chunks than the tree is deep, and sooner at its larger sizes; 0 = it is not"),
     BOOL("offered", struct lib_choice, offered, "true", "false: this version of the library has no such choice"),
     BOOL("needs_scaleup", struct lib_choice, needs_scaleup, "false", "used only where GPUs have links of their own"),
     BOOL("needs_card", struct lib_choice, needs_card, "false", "used between servers only where GPUs share a PCIe switch with network cards that keep order"),

@@ -390,6 +390,46 @@ static void spreads_stand_by_size_and_reach(void **state)
     }
 }
 
+/* 16 nodes of 8 on 24 channels and 4 patterns, of which a stream stands for 24 / 8 = 3 channels; depth
+ * 7 + 4 = 11. Of 24 MiB a channel has 1 MiB: 512, 256 and 128 KiB are fewer than 88 chunks, so is 64 KiB
+ * than 44, and 32 KiB is not reached, as 16 chunks of 64 KiB are 11 or more. Of 12 MiB 8 of 64 KiB are
+ * fewer than 11, so 32 KiB. Of 24 GiB all of 512 KiB are 2048. */
+static void trees_cut_small_buffers_finer(void **state)
+{
+    (void)state;
+    struct lib_choice tree = row("tree", "Simple");
+    tree.least_chunk_B = 32768;
+    struct library lib = {.choices = &tree, .n_choices = 1, .n_channels = 24, .chunk_B = 524288};
+    struct coll_req req = of_size(24 * 1048576.0);
+    req.n_ranks = 128;
+    req.ranks_per_node = 8;
+    req.n_channels = 4;
+    assert_close(library_row(&lib, &tree, &req).chunk_B, 3 * 65536, 1e-12);
+    req.size_B /= 2;
+    assert_close(library_row(&lib, &tree, &req).chunk_B, 3 * 32768, 1e-12);
+    req.size_B *= 2048;
+    assert_close(library_row(&lib, &tree, &req).chunk_B, 3 * 524288, 1e-12);
+    tree.least_chunk_B = 0;
+    assert_true(library_row(&lib, &tree, &req).chunk_B <= 0); /* that of the library */
+}
+
+/* On three nodes a tree sends 1.5 S and NCCL counts 2 S: three quarters of the rate. */
+static void nccl_counts_a_tree_of_three_nodes_as_of_many(void **state)
+{
+    (void)state;
+    struct lib_choice tree = row("tree", "Simple");
+    tree.has_tuner = true;
+    tree.tuner.efficiency_net = tree.tuner.efficiency_scaleup = tree.tuner.efficiency_pcie = 0.8;
+    struct library lib = {.choices = &tree, .n_choices = 1, .n_channels = 24};
+    static const double wanted[] = {0, 0, 0.8, 0.6, 0.8, 0.8}; /* by nodes */
+    for (int nodes = 2; nodes <= 5; nodes++) {
+        struct coll_req req = of_size(1e9);
+        req.n_ranks = 8 * nodes;
+        req.ranks_per_node = 8;
+        assert_close(library_tuner_row(&lib, &tree, &req).efficiency_net, wanted[nodes], 1e-12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +453,8 @@ int main(void)
         cmocka_unit_test(a_tuner_reckons_otherwise_between_nodes),
         cmocka_unit_test(a_tuner_corrects_by_size),
         cmocka_unit_test(a_tuner_adds_latencies_and_bytes),
+        cmocka_unit_test(trees_cut_small_buffers_finer),
+        cmocka_unit_test(nccl_counts_a_tree_of_three_nodes_as_of_many),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

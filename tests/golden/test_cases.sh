@@ -89,6 +89,14 @@ function claim(name, holds) {
     else { failed++; print "FAILED " name }
 }
 function near(a, b, rel) { return a > b * (1 - rel) && a < b * (1 + rel) }
+# missed — a number that the case does not allow (its tolerance stands before what we are off by today, as a
+# share): told, and held within 3 points, so that neither gain nor loss goes unseen
+function missed(name, is, wanted, allowed, off) {
+    n_missed++
+    print "missed: " name ", predicted " is / wanted " of that; " 100 * allowed " % were right"
+    claim(name " is missed by " 100 * off " %", is / wanted - 1 > off - 0.03 && is / wanted - 1 < off + 0.03)
+    claim(name " is missed", !near(is, wanted, allowed))
+}
 # key — a size, which is printed with nine digits, by its logarithm
 function key(size) { return int(1000 * log(size) / log(2) + 0.5) }
 function at(label, mib) { return bus[label, key(mib * 1048576)] }
@@ -124,23 +132,25 @@ END {
     claim("UC05 a ring is not", b["uc05 ring"] < 12.5e9)
     claim("UC05 the bound is that of the tree", near(1073741824 * 1.875 / bound["uc05 tree"], 1.875 * 12.5e9, 1e-6))
 
-    # NVIDIA/nccl-tests#22: 134 ms against 268 ms. A ring sends 15/8 of the buffer from a node and a tree once it,
-    # 0.53; the tree's protocol here reaches 0.85 of its channels' limit, hence up to a quarter more.
-    claim("UC06 a tree takes about half of a ring's time on two nodes, 25 %", near(t["uc06 tree"] / t["uc06 ring"], 0.5, 0.25))
+    # NVIDIA/nccl-tests#22: 134 ms against 268 ms of 1 GiB. A ring sends 15/8 of the buffer from a node and a tree
+    # once it, 0.53, and the tree's protocol loses 4 % of it. What the card carries is from another run on p3dn.
+    claim("UC06 a tree takes 8/15 of a ring's time on two nodes, 6 %", near(t["uc06 tree"] / t["uc06 ring"], 8 / 15, 0.06))
+    claim("UC06 a tree takes 134 ms, 10 %", near(t["uc06 tree"], 134e-3, 0.1))
+    missed("UC06 a ring takes 268 ms", t["uc06 ring"], 268e-3, 0.1, -0.152)
 
-    # NVIDIA/nccl#527: 230.8, 57.2, 31.75, 29.6 GB/s with the card's efficiency as the one number given (0.65,
-    # from two nodes). The step from two to three was larger than that of any balanced tree (64 / 93.75).
+    # NVIDIA/nccl#527: 230.8, 57.2, 31.75, 29.6 GB/s. The card's efficiency, 0.65, is the one number that the case
+    # gives away: it is read off its two nodes, so those prove nothing. On three NCCL takes a ring.
     claim("UC08 one node, 5 %", near(b["uc08 1"], 230.8e9, 0.05))
-    claim("UC08 two nodes, 5 %", near(b["uc08 2"], 57.2e9, 0.05))
-    claim("UC08 three nodes, 25 %", near(b["uc08 3"], 31.75e9, 0.25))
+    claim("UC08 three nodes, 5 %: a ring", near(b["uc08 3"], 31.75e9, 0.05) && algorithm["uc08 3"] == "ring")
     claim("UC08 four nodes, 10 %", near(b["uc08 4"], 29.6e9, 0.1))
-    claim("UC08 more nodes, less", b["uc08 1"] > b["uc08 2"] && b["uc08 2"] > b["uc08 3"] && b["uc08 3"] > b["uc08 4"])
+    claim("UC08 two nodes are beyond the cards, as trees are", b["uc08 2"] > 0.65 * 50e9 && b["uc08 2"] < 0.65 * 93.75e9)
 
-    # aws-samples/awsome-distributed-training: two p4de. From 512 KiB to 16 MiB the fit of its card leaves a quarter to a third.
+    # aws-samples/awsome-distributed-training: two p4de, by size. The start-up of this card was fitted with this
+    # run among others. In the middle ours turns from LL to Simple at 512 KiB, theirs later.
     claim("UC09 8 B takes 164 us, 10 %", near(time["uc09", key(8)], 164e-6, 0.1))
-    claim("UC09 1 MiB takes 309 us, 35 %", near(time["uc09", key(1048576)], 309e-6, 0.35))
-    claim("UC09 16 MiB, 35 %", curve("uc09", "16:26.4") < 0.35)
-    claim("UC09 128 MiB to 2 GiB, 8 %", curve("uc09", "128:64.3 1024:76.8 2048:78.3") < 0.08)
+    missed("UC09 1 MiB takes 309 us", time["uc09", key(1048576)], 309e-6, 0.25, 0.65)
+    claim("UC09 16 MiB, 25 %", curve("uc09", "16:26.4") < 0.25)
+    claim("UC09 128 MiB to 2 GiB, 5 %", curve("uc09", "128:64.3 1024:76.8 2048:78.3") < 0.05)
 
     # the same: two p5. NVLSTree, which doubles what the cards carry on two nodes; its ramp is steeper than theirs.
     claim("UC10 8 B takes 69 us, 10 %", near(time["uc10", key(8)], 69e-6, 0.1))
@@ -235,7 +245,7 @@ END {
     mpi(96, "recursive-doubling recursive-doubling halving-doubling")
     mpi(200, "reduce-broadcast reduce-broadcast halving-doubling")
     mpi(600, "reduce-broadcast halving-doubling halving-doubling")
-    printf "%d passed, %d failed\n", passed, failed
+    printf "%d numbers of the cases are missed\n%d passed, %d failed\n", n_missed, passed, failed
     exit failed > 0
 }
 function mpi(ranks, wanted,    is) {
