@@ -181,6 +181,18 @@ static void warn_choice(struct layout *layout, const struct use *use, const stru
                 perm);
 }
 
+/* There and back: a message as the row has it, and the wire for what acknowledges it. Limits above what the
+ * cards carry are left out. */
+static void limit_connections(const struct library *library, const struct reach *reach,
+                              const struct choice *choice, struct lib_choice *row)
+{
+    if (!reach->used || reach->kind != HOP_NET) return;
+    double round_trip_s = place_hop_s(row, HOP_NET, reach->latency_s) + reach->latency_s;
+    library_limit_connections(library, &choice->req, round_trip_s, row);
+    double cards_Bps = choice->req.n_channels * reach->best_narrowest_Bps;
+    if (row->net_cap_Bps * library->n_channels >= cards_Bps) row->net_cap_Bps = 0;
+}
+
 /* The library chooses by what it reckons; the choice then costs what its row says for the request.
  * What was forced and does not fit is given up name by name; what the library does not do at all is
  * done by the first algorithm that can, at the costs of the library's first row. */
@@ -208,6 +220,8 @@ static void choose_row(struct layout *layout, const struct use *use, const struc
     }
     must(library->n_choices > 0);
     *own = library_row(library, &library->choices[row < 0 ? 0 : row], &choice->req);
+    limit_connections(library, &layout->reaches[shape->ordered][shape->first_group].inter, choice,
+                      own);
     choice->row = own;
     if (own->chunk_B > 0) choice->req.chunk_B = own->chunk_B;
     choice->algo = row < 0 ? any_algo(&choice->req) : own->algo;

@@ -3,7 +3,8 @@
  * drain one after the other. The collective is over, for all, when the last send has arrived.
  *
  * With rendezvous a lane's next send waits until its last one has arrived. Otherwise latencies of
- * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers. */
+ * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers; of as many as
+ * pass in a latency, where a window in bytes limits what leaves a node. */
 #include "engine.h"
 
 #include "base/must.h"
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 8 }; /* a power of two, as 1 is */
+enum { WINDOW = 8, MOST_WINDOW = 512 }; /* powers of two, as 1 is */
 
 /* What a send that is rerouted in the moment of its end still has to carry: nothing to speak of. */
 static const double NEARLY_OVER_B = 1e-9;
@@ -164,9 +165,12 @@ static int list_loads(const struct player *player, const struct lane *lane, int 
         loads[n++] = (struct load){memory, player->plan->in->hbm_per_comm_B};
     }
     if (group->first_port >= 0) {
-        double port_Bps = row->channel_cap_Bps * player->plan->in->library.n_channels;
+        const struct coll_req *req = &player->plan->colls[group->coll].req;
+        bool leaves = block_of(req, lane->member) != block_of(req, dst);
+        double channel_Bps = leaves ? library_leaving_Bps(row) : row->channel_cap_Bps;
+        double port_Bps = channel_Bps * player->plan->in->library.n_channels;
         int32_t port = find_port(player, group, (struct coll_flow){lane->member, dst});
-        loads[n++] = (struct load){port, 1.0 / port_Bps};
+        if (!isinf(port_Bps)) loads[n++] = (struct load){port, 1.0 / port_Bps};
     }
     return n;
 }
@@ -417,6 +421,19 @@ static int member_of(const struct group_sends *group, int rank_class)
     return group->seats[low].member;
 }
 
+/* Sends of a lane under way at once: so many that the connections' limit, where there is one, is reached. */
+static int window_of(const struct plan_coll *coll, int library_channels)
+{
+    const struct coll_req *req = &coll->req;
+    if (req->rendezvous) return 1;
+    double part_B = req->size_B / req->n_channels;
+    double send_B = coll->algo->in_blocks ? part_B / req->n_ranks : fmin(part_B, req->chunk_B);
+    double flying_B = coll->row->net_cap_Bps * library_channels * coll->hops.inter.alpha_s;
+    int window = WINDOW;
+    while (window < MOST_WINDOW && window * send_B * req->n_channels < flying_B) window *= 2;
+    return window;
+}
+
 static void open_group(struct player *player, int meeting)
 {
     struct message *state = state_of(player);
@@ -430,8 +447,8 @@ static void open_group(struct player *player, int meeting)
     *place = place_at(place, player->epoch);
     group->place = place;
     group->seats = find_seats(player->plan, class, group->place, player->perm);
-    group->first_port = isinf(coll->row->channel_cap_Bps) ? -1 : state->first_port[m->group];
-    group->window = coll->req.rendezvous ? 1 : WINDOW;
+    group->first_port = isinf(library_leaving_Bps(coll->row)) ? -1 : state->first_port[m->group];
+    group->window = window_of(coll, player->plan->in->library.n_channels);
     group->n_members = coll_members(coll->algo, &coll->req);
     group->lanes_per_member = coll->algo->n_lanes(&coll->req);
     group->n_slots = coll->algo->n_slots(&coll->req);
@@ -640,7 +657,7 @@ static int32_t *number_ports(const struct plan *plan, struct arena *perm)
     bool *limited = arena_new(perm, bool, plan->n_groups);
     for (int c = 0; c < plan->n_colls; c++) {
         const struct plan_coll *coll = &plan->colls[c];
-        limited[coll->group] |= coll->n_phases > 0 && !isinf(coll->row->channel_cap_Bps);
+        limited[coll->group] |= coll->n_phases > 0 && !isinf(library_leaving_Bps(coll->row));
     }
     first_port[0] = plan->n_resources;
     for (int g = 0; g < plan->n_groups; g++) {

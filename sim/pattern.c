@@ -45,6 +45,15 @@ static int busiest_port(const struct pattern *pattern, int p, const struct coll_
     return most;
 }
 
+static bool leaves_node(const struct pattern *pattern, int p, int b, int64_t n_flows)
+{
+    for (int64_t k = 0; k < n_flows; k++) {
+        struct coll_flow flow = pattern->algo->flow(&pattern->req, p, b, k);
+        if (node_of(&pattern->req, flow.src) != node_of(&pattern->req, flow.dst)) return true;
+    }
+    return false;
+}
+
 static void share_channels(struct pattern *pattern, int p, const struct coll_phase *phase,
                            struct arena scratch)
 {
@@ -54,6 +63,7 @@ static void share_channels(struct pattern *pattern, int p, const struct coll_pha
         struct coll_bundle bundle;
         pattern->algo->bundle(&pattern->req, p, b, &bundle);
         bytes[b] = bundle.bytes;
+        pattern->leaves[pattern->phase_bundle[p] + b] = leaves_node(pattern, p, b, bundle.n_flows);
         int like = 0;
         while (!equal_bytes(bytes[like], bytes[b])) like++;
         share[b] =
@@ -73,6 +83,7 @@ struct pattern *pattern_new(const struct coll_algo *algo, const struct coll_req 
         pattern->n_bundles += phase.n_bundles;
         pattern->phase_bundle[p + 1] = pattern->n_bundles;
     }
+    pattern->leaves = arena_new(perm, bool, pattern->n_bundles);
     pattern->cap_share = arena_new(perm, double, pattern->n_bundles);
     for (int p = 0; algo->phase(req, p, &phase); p++) share_channels(pattern, p, &phase, *perm);
     return pattern;

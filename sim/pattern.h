@@ -18,6 +18,7 @@ struct pattern {
     struct coll_req req; /* of the first use; later ones have the same phases and bundles */
     int n_phases, n_bundles;
     int *phase_bundle; /* [n_phases + 1] first bundle of each phase */
+    bool *leaves;      /* [n_bundles] has flows between nodes */
     double *cap_share; /* [n_bundles] share of a member's channels that one flow gets, see below */
     int n_groups, n_epochs;
     int64_t *first; /* [n_epochs * n_groups * n_bundles + 1] into tallies */

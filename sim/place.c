@@ -368,7 +368,8 @@ static struct affine hop_of(const struct reach *reach, int n_channels,
                             const struct library *library, const struct lib_choice *row, bool best)
 {
     if (!reach->used) return (struct affine){0.0, 0.0};
-    double rate_Bps = row->channel_cap_Bps * library->n_channels;
+    double channel_Bps = reach->kind == HOP_NET ? library_leaving_Bps(row) : row->channel_cap_Bps;
+    double rate_Bps = channel_Bps * library->n_channels;
     for (int t = 0; t < N_TIERS; t++) {
         double narrow_Bps = best ? reach->best_Bps[t] : reach->slowest_Bps[t];
         rate_Bps = fmin(rate_Bps, n_channels * narrow_Bps * place_efficiency(row, (enum tier)t));

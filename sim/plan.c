@@ -282,9 +282,12 @@ static const struct plan_bundle *find_ready(struct planner *planner, int group_c
     const struct laid *laid = &planner->layout->laid[choice->pattern];
     int n = laid->pattern->n_bundles;
     struct plan_bundle *bundles = arena_new(planner->scratch, struct plan_bundle, n);
-    double channels_Bps = choice->row->channel_cap_Bps * planner->in->library.n_channels;
+    int n_channels = planner->in->library.n_channels;
+    double inside_Bps = choice->row->channel_cap_Bps * n_channels;
+    double leaving_Bps = library_leaving_Bps(choice->row) * n_channels;
     for (int b = 0; b < n; b++) {
         load_bundle(planner, laid, group_class, b, choice->row, &bundles[b]);
+        double channels_Bps = laid->pattern->leaves[b] ? leaving_Bps : inside_Bps;
         bundles[b].cap_Bps = channels_Bps * laid->pattern->cap_share[b];
     }
     const int *phase_bundle = laid->pattern->phase_bundle;

@@ -144,6 +144,25 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     return row;
 }
 
+void library_limit_connections(const struct library *lib, const struct coll_req *req,
+                               double round_trip_s, struct lib_choice *row)
+{
+    double most_Bps = row->net.connection_Bps > 0 ? row->net.connection_Bps : HUGE_VAL;
+    if (row->net.window_B > 0 && round_trip_s > 0)
+        most_Bps = fmin(most_Bps, row->net.window_B / round_trip_s);
+    if (isinf(most_Bps) || !leaves_node(req)) return;
+    double n = fmax(library_channels(lib, row, req), req->n_channels);
+    /* each member of a node has its own to each peer of an all-to-all */
+    int others = req->n_ranks - req->ranks_per_node;
+    if (req->kind == COLL_ALLTOALL) n *= (double)others * req->ranks_per_node;
+    row->net_cap_Bps = most_Bps * n / lib->n_channels;
+}
+
+double library_leaving_Bps(const struct lib_choice *row)
+{
+    return least(row->channel_cap_Bps, row->net_cap_Bps);
+}
+
 double library_issue_s(const struct library *lib, const struct coll_req *req)
 {
     return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node;
@@ -208,7 +227,7 @@ bool library_same_way(const struct lib_choice *a, const struct lib_choice *b)
     return same(a->efficiency_scaleup, b->efficiency_scaleup) &&
            same(a->efficiency_pcie, b->efficiency_pcie) &&
            same(a->efficiency_net, b->efficiency_net) &&
-           same(a->channel_cap_Bps, b->channel_cap_Bps);
+           same(a->channel_cap_Bps, b->channel_cap_Bps) && same(a->net_cap_Bps, b->net_cap_Bps);
 }
 
 enum { FINE = 1000000 }; /* so many chunks that pipelines fill in no time */

@@ -33,7 +33,9 @@ struct lib_tuner {
 /* What the transport between nodes adds to a row. */
 struct lib_net {
     double handshake_s; /* per hop of a message that is not sent eagerly: both ends first agree */
-    double eager_B;     /* size at which half of it is paid; larger ones pay it all, in the limit */
+    double connection_Bps; /* most that one connection carries; 0: no limit */
+    double window_B;       /* bytes in flight on one connection; 0: no limit */
+    double eager_B; /* size at which half of it is paid; larger ones pay it all, in the limit */
     double peer_s; /* per peer on another node that a rank has in an all-to-all; 0: as per_peer_s */
     double inject_B,
         inject_s; /* messages of an all-to-all that the host copies out of GPU memory, up
@@ -55,6 +57,8 @@ struct lib_choice {
     double efficiency_scaleup, efficiency_pcie,
         efficiency_net;     /* payload / line rate, 0 < e <= 1 */
     double channel_cap_Bps; /* per library channel, INFINITY if none */
+    double
+        net_cap_Bps; /* likewise, of what leaves a node, see library_limit_connections; 0 if none */
     double channel_B,
         channel_per_rank_B; /* a channel is opened for each channel_B + n channel_per_rank_B
                                              bytes of the buffer; both 0: all are always open */
@@ -110,6 +114,15 @@ int library_channels(const struct library *lib, const struct lib_choice *choice,
  * raises the efficiency, and stages that fill lower it. Everything that is timed is timed by this row. */
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
                               const struct coll_req *req);
+
+/* library_limit_connections — a channel sends to a peer on another node over a connection of its own, which
+ * carries no more than it may, nor more than a window for each round trip. Sets net_cap_Bps of a request's
+ * row. Source: bandwidth-delay product, Jacobson & Braden, RFC 1072, 1988. */
+void library_limit_connections(const struct library *lib, const struct coll_req *req,
+                               double round_trip_s, struct lib_choice *row);
+
+/* library_leaving_Bps — most that a library channel carries out of a node; INFINITY if there is no limit. */
+double library_leaving_Bps(const struct lib_choice *row);
 
 /* library_issue_s — the least time from one collective of this kind to the next. */
 double library_issue_s(const struct library *lib, const struct coll_req *req);

@@ -104,6 +104,8 @@ static const struct field nic_fields[] = {
     REAL("inject", DIM_SIZE, struct nic_profile, inject_B, 0, LARGE, "0B", "messages up to this size the host copies from GPU memory into the card's queue"),
     REAL("inject_latency", DIM_TIME, struct nic_profile, inject_s, 0, 10, "0us", "what that takes for each peer in an all-to-all"),
     REAL("alltoall_efficiency", DIM_FRACTION, struct nic_profile, alltoall_efficiency, 0, 1, "0", "share of the line rate that a large all-to-all reaches; 0 = as efficiency"),
+    REAL("connection_bandwidth", DIM_RATE, struct nic_profile, connection_Bps, 0, LARGE, "0GB/s", "most that one connection carries, of which each channel of the library has one to each of its peers; 0 = no limit"),
+    REAL("window", DIM_SIZE, struct nic_profile, window_B, 0, LARGE, "0B", "bytes in flight on one connection: a round trip passes no more; 0 = no limit"),
     BOOL("in_order", struct nic_profile, in_order, "true", "what is sent arrives in its order, as protocols with flags in the data (LL128) need"),
     BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
 };
@@ -121,6 +123,7 @@ static const struct field library_fields[] = {
     REAL("issue", DIM_TIME, struct library_profile, library.issue_s, 0, 10, "0us", "host time to issue a collective: it passes while the last one moves, so a short one takes this long"),
     REAL("issue_per_rank", DIM_TIME, struct library_profile, library.issue_per_rank_s, 0, 10, "0us", "the same, for each rank of a server"),
     REAL("channel_start", DIM_TIME, struct library_profile, library.channel_start_s, 0, 10, "0us", "the same, for each channel in use"),
+    REAL("window", DIM_SIZE, struct library_profile, window_B, 0, LARGE, "0B", "bytes that a channel has under way to a server at most, its buffers; 0 = no limit"),
     BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),
     CHOICE("selection", struct library_profile, library.selection, selection_names, "fastest", "fastest: least predicted time; first: first row that fits"),
     BOOL("hardware_efficiency", struct library_profile, hardware_efficiency, "true", "the efficiencies of servers and cards multiply those of its rows; false: line rate"),

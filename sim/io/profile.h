@@ -47,6 +47,7 @@ struct nic_profile {
     double host_latency_s;               /* per message, in the hosts at both ends together */
     double handshake_s, eager_B, peer_s; /* see lib_net */
     double inject_B, inject_s;           /* likewise */
+    double connection_Bps, window_B;     /* likewise */
     double
         alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */
     bool in_order;           /* a line of 128 B arrives as a whole */
@@ -70,6 +71,7 @@ struct prices_profile {
 
 struct library_profile {
     struct library library;
+    double window_B;          /* see lib_net; 0: no limit of the library's own */
     int pcie_channels;        /* 0: as library.n_channels */
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     const char *faster[LIB_N_REACHES], *slower[LIB_N_REACHES]; /* library.spread as written */

@@ -478,6 +478,18 @@ static void read_tuner(const struct loader *load, const struct hardware *hardwar
     load->in->own = (struct own_estimate){&profile->tuner, seen_by_library(load, hardware)};
 }
 
+/* Limits hold whatever the library's efficiency is; of two windows the smaller one. */
+static void apply_windows(struct library_profile *profile, const struct nic_profile *nic)
+{
+    double window_B = nic->window_B > 0 ? nic->window_B : profile->window_B;
+    if (profile->window_B > 0) window_B = fmin(window_B, profile->window_B);
+    for (int i = 0; i < profile->library.n_choices; i++) {
+        struct lib_net *net = &profile->library.choices[i].net;
+        net->connection_Bps = nic->connection_Bps;
+        net->window_B = window_B;
+    }
+}
+
 static void read_library(const struct loader *load, const struct hardware *hardware)
 {
     const struct node_profile *node = &hardware->node;
@@ -485,6 +497,7 @@ static void read_library(const struct loader *load, const struct hardware *hardw
     struct library_profile profile;
     profile_read_library(&reader, ref_of(load, "library", software_of(load)->library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
+    apply_windows(&profile, &hardware->nic);
     drop_rows(&profile.library, hardware);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;

@@ -430,9 +430,37 @@ static void nccl_counts_a_tree_of_three_nodes_as_of_many(void **state)
     }
 }
 
+/* 8 channels, 16 nodes: 4 MiB for each round trip of 50 ms is 83.9 MB/s a connection; all-to-all has one to
+ * each of 15 peers, and 2.5 GB/s is the limit where the window is none. */
+static void a_connection_carries_a_window_for_each_round_trip(void **state)
+{
+    (void)state;
+    struct lib_choice row = {.kind = COLL_ALLREDUCE, .channel_cap_Bps = INFINITY};
+    struct library lib = {.choices = &row, .n_choices = 1, .n_channels = 8};
+    struct coll_req req = of_size(1e9);
+    library_limit_connections(&lib, &req, 50e-3, &row);
+    assert_true(isinf(library_leaving_Bps(&row)));
+    row.net.window_B = 4194304;
+    library_limit_connections(&lib, &req, 50e-3, &row);
+    assert_close(library_leaving_Bps(&row), 4194304 / 50e-3, 1e-12);
+    row.channel_cap_Bps = 1e6; /* of what stays inside too */
+    assert_close(library_leaving_Bps(&row), 1e6, 1e-12);
+    row.channel_cap_Bps = INFINITY;
+    row.net.window_B = 0;
+    row.net.connection_Bps = 2.5e9;
+    req.kind = COLL_ALLTOALL;
+    library_limit_connections(&lib, &req, 50e-3, &row);
+    assert_close(library_leaving_Bps(&row), 15 * 2.5e9, 1e-12);
+    row.net_cap_Bps = 0;
+    req.ranks_per_node = 16; /* nothing leaves the node */
+    library_limit_connections(&lib, &req, 50e-3, &row);
+    assert_true(isinf(library_leaving_Bps(&row)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_carries_a_window_for_each_round_trip),
         cmocka_unit_test(fastest_changes_where_the_closed_forms_cross),
         cmocka_unit_test(earlier_row_wins_a_tie),
         cmocka_unit_test(spreads_stand_by_size_and_reach),

@@ -170,6 +170,28 @@ static void channels_limit_in_all_fidelities_alike(void **state)
     for_each_setting(check_channels, *state);
 }
 
+/* Connections carry less than a card, too: what leaves a server has them as a port, what stays inside not. */
+static void check_connections(const struct setting *at, struct arena scratch)
+{
+    bool some = node_counts[at->count] == 2 || node_counts[at->count] == 8;
+    if (!is_synchronous(at) || !fabrics[at->fabric].full || !some) return;
+    struct inputs *in = inputs_of(at, &scratch);
+    struct three free = run_three(in, scratch);
+    for (int c = 0; c < in->library.n_choices; c++)
+        in->library.choices[c].net.connection_Bps = 0.5 * GB;
+    struct three times = run_three(in, scratch);
+    bool same =
+        close_to(times.message_s, times.fluid_s) && close_to(times.estimate_s, times.fluid_s);
+    if (!same) say(at, times);
+    assert_true(same);
+    assert_true(times.fluid_s > free.fluid_s || at->algo->kind == COLL_ALLTOALL);
+}
+
+static void connections_limit_in_all_fidelities_alike(void **state)
+{
+    for_each_setting(check_connections, *state);
+}
+
 /* The estimate is the algorithm's closed form where the fabric is never in the way. */
 static void check_closed_form(const struct setting *at, struct arena scratch)
 {
@@ -537,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(synchronous_plans_take_the_same_in_all_fidelities),
         cmocka_unit_test(channels_limit_in_all_fidelities_alike),
+        cmocka_unit_test(connections_limit_in_all_fidelities_alike),
         cmocka_unit_test(estimate_is_the_closed_form_on_a_full_fabric),
         cmocka_unit_test(nothing_is_faster_than_the_cuts_allow),
         cmocka_unit_test(pipelined_plans_differ_by_less_than_a_chunk_per_hop),
