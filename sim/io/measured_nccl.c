@@ -388,13 +388,15 @@ static const char *collective_of(const struct reading *reading, const struct ncc
     return collective ? collective : guess(nccl);
 }
 
-/* ranks_of — by the command line, the list of ranks, the bandwidths, or the first comment. */
+/* ranks_of — by the command line, the list of ranks, the bandwidths, or the first comment; 0 = not told:
+ * with one GPU a process the comment does not say how many processes there are. */
 static int ranks_of(const struct reading *reading, const struct nccl *nccl, const char *collective)
 {
     if (reading->options->n_ranks > 0) return reading->options->n_ranks;
     if (nccl->n_ranks > 0) return nccl->n_ranks;
     int told = nccl_ranks(collective, nccl->factor);
-    return told > 0 ? told : nccl->n_gpus_told;
+    if (told > 0) return told;
+    return nccl->n_gpus_told > 1 ? nccl->n_gpus_told : 0;
 }
 
 static int per_node_of(const struct reading *reading, const struct nccl *nccl, int n_ranks)

@@ -25,7 +25,7 @@ static const struct default_software {
 };
 
 struct loader {
-    const struct json *json;
+    struct json *json;
     const struct json_node *root;
     const struct scenario_options *options;
     struct field_log *log;
@@ -94,8 +94,16 @@ static struct profile_reader reader_of(const struct loader *load)
     return (struct profile_reader){dir, load->log, load->perm, load->diag, load->options->edits};
 }
 
+/* Changes of what a scenario does not name itself: the profile that it has without the key. */
+static const char *const USUAL = "usual";
+
 static struct profile_ref ref_of(const struct loader *load, const char *key, const char *fallback)
 {
+    const struct json_node *own = json_get(load->root, key);
+    const struct json_node *base = own ? json_get(own, "base") : NULL;
+    bool usual = base && json_kind(base) == JSON_TEXT && strcmp(json_text(base), USUAL) == 0;
+    if (usual && fallback && fallback[0])
+        json_set(load->json, arena_text(load->perm, "/%s/base", key), fallback, load->diag);
     return (struct profile_ref){load->json, json_get(load->root, key), fallback};
 }
 
@@ -1017,7 +1025,8 @@ static const char *key_of_name(const char *key)
     return NULL;
 }
 
-/* open_name — before /nic/efficiency is set, "nic": "ib-ndr" becomes {"base": "ib-ndr"}. */
+/* open_name — before /nic/efficiency is set, "nic": "ib-ndr" becomes {"base": "ib-ndr"}, and a nic that
+ * is not there {"base": "usual"}. */
 static void open_name(struct json *json, const char *pointer, struct arena *perm, struct diag *diag)
 {
     const char *deeper = strchr(pointer + 1, '/');
@@ -1025,8 +1034,9 @@ static void open_name(struct json *json, const char *pointer, struct arena *perm
     const char *key = arena_text(perm, "%.*s", (int)(deeper - pointer) - 1, pointer + 1);
     const struct json_node *named = json_get(json_root(json), key);
     const char *member = key_of_name(key);
-    if (!member || !named || json_kind(named) != JSON_TEXT) return;
-    const char *name = json_text(named);
+    bool absent = !named && member && strcmp(member, "base") == 0;
+    if (!absent && (!member || !named || json_kind(named) != JSON_TEXT)) return;
+    const char *name = absent ? USUAL : json_text(named);
     json_set(json, arena_text(perm, "/%s", key), "{}", diag);
     json_set(json, arena_text(perm, "/%s/%s", key, member), name, diag);
 }

@@ -6,6 +6,7 @@
 #include "out/told.h"
 #include "out/writer.h"
 #include "study/against_fit.h"
+#include "study/what_if.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +116,9 @@ static struct verdict judge(const struct against *against, int g, double toleran
     const struct against_point *points = &against->points[group->first];
     struct verdict verdict = {.error = against_error(points, group->n, *perm)};
     verdict.good = verdict.error <= tolerance;
-    verdict.suspicion = verdict.good ? "" : against_suspicion(points, group->n, tolerance, perm);
+    verdict.suspicion = verdict.good ? "" : what_if_suspicion(against, g, perm);
+    if (!verdict.good && !verdict.suspicion[0])
+        verdict.suspicion = against_suspicion(points, group->n, tolerance, perm);
     return verdict;
 }
 

@@ -291,6 +291,32 @@ void against_predict(struct against *against, const struct adjust *adjust, struc
     }
 }
 
+const struct inputs *against_inputs(const struct against *against, int group)
+{
+    return against->inputs[against->points[against->groups[group].first].place];
+}
+
+bool against_as_if(const struct against *against, int group, const char *const *sets, int n_sets,
+                   double *predicted_s, struct arena scratch)
+{
+    const struct against_group *of = &against->groups[group];
+    struct against_case this = against->cases[against->points[of->first].place];
+    struct diag diag = {.perm = &scratch};
+    for (int i = 0; i < n_sets; i++) with_set(&this, sets[i], &scratch);
+    const struct inputs *in = load(&this, against->options, &scratch, &diag);
+    if (!in) return false;
+    int before = trap_on();
+    for (int i = 0; i < of->n; i++) {
+        const struct against_point *point = &against->points[of->first + i];
+        struct arena work = scratch;
+        const struct inputs *one =
+            inputs_collective(in, point->kind, point->size_B, NULL, NULL, &work);
+        predicted_s[i] = predict_collective(one, &work).time_s;
+    }
+    trap_restore(before);
+    return true;
+}
+
 double against_error(const struct against_point *points, int n, struct arena scratch)
 {
     double *errors = arena_new(&scratch, double, n);

@@ -67,6 +67,15 @@ struct against *against_open(const struct against_files *files,
 /* against_predict — all points, with `adjust` in place of what the scenarios say. */
 void against_predict(struct against *against, const struct adjust *adjust, struct arena scratch);
 
+/* against_inputs — what the points of a group are predicted from: its first point's, all of one number of
+ * GPUs. */
+const struct inputs *against_inputs(const struct against *against, int group);
+
+/* against_as_if — predicted_s[n] of a group of collectives with changes of its scenario, written as for
+ * --set; false where it does not load with them. */
+bool against_as_if(const struct against *against, int group, const char *const *sets, int n_sets,
+                   double *predicted_s, struct arena scratch);
+
 /* against_error — median of |predicted / measured - 1| of n points. */
 double against_error(const struct against_point *points, int n, struct arena scratch);
 

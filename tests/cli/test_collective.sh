@@ -50,4 +50,18 @@ test_that "the library's own estimate stands beside the prediction" prints 25.21
 test_that "a library without an estimate says so" fails 1 "makes no estimate" collective $good --as-tuner --set '/library="gloo"'
 test_that "one GPU has nobody to talk to" fails 1 "2 GPUs" collective $good --set /n_gpus=1
 test_that "a missing file is an input error" fails 1 "no-such.json" collective no-such.json
+test_that "what the usual server has can be changed without naming it" prints "all_reduce" collective $good -b 1M -e 1M --set /node/gpudirect=false --set /nic/efficiency=0.5 --set /library/channels=8
+test_that "a usual thing that there is not is an error" fails 1 "unknown prices" collective $good --set /prices/switch_cost=5
+
+# NVIDIA/nccl issue 1453, as pasted there: one GPU a process, so the file does not say how many took part
+cat >"$work/pasted" <<'END'
+# nThread 1 nGpus 1 minBytes 33554432 maxBytes 134217728 step: 2(factor) warmup iters: 5 iters: 20 validate: 0
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+    33554432       8388608     float     sum      -1   2180.0   15.39   29.50      0   2180.0   15.39   29.50      0
+    67108864      16777216     float     sum      -1  24406.0    2.75    5.27      0  24406.0    2.75    5.27      0
+   134217728      33554432     float     sum      -1  49280.0    2.72    5.22      0  49280.0    2.72    5.22      0
+END
+run 0 collective $good --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --compare "$work/pasted"
+test_that "the scenario says how many took part where the file does not" grep -q "bandwidth collapses" "$work/out"
 totals

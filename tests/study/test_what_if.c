@@ -1,0 +1,84 @@
+/* Times are made: what is predicted with one thing wrong is put to the scenario that knows nothing of it. */
+#include "against.h"
+#include "study/what_if.h"
+
+static const char *const SCENARIO = "tests/study/against.json";
+
+static struct against *open_with(const char *rows, const char *const *sets, int n_sets,
+                                 struct arena *perm)
+{
+    const char *text =
+        arena_text(perm, "# raw: 1\nbenchmark,batch,size_B,n_ranks,time_s,note\n%s", rows);
+    struct diag diag = {.perm = perm};
+    struct measured *measured = measured_read_text("rows", text, strlen(text), NULL, perm, &diag);
+    assert_non_null(measured);
+    struct against_files files = {&measured, 1, &SCENARIO, 1};
+    struct scenario_options *options = arena_new(perm, struct scenario_options, 1);
+    *options = against_options;
+    options->sets = sets;
+    options->n_sets = n_sets;
+    struct against *against = against_open(&files, options, perm, &diag);
+    assert_non_null(against);
+    return against;
+}
+
+/* three large sizes, each taking `slower` times what is predicted with the sets */
+static const char *suspicion_of(const char *const *sets, int n_sets, double slower,
+                                struct arena *perm)
+{
+    const char *sizes = "all_reduce,,67108864,16,1,\nall_reduce,,268435456,16,1,\n"
+                        "all_reduce,,1073741824,16,1,\n";
+    const struct against *with = open_with(sizes, sets, n_sets, perm);
+    const char *rows = "";
+    for (int i = 0; i < with->n_points; i++)
+        rows = arena_text(perm, "%sall_reduce,,%.0f,16,%.9g,\n", rows, with->points[i].size_B,
+                          slower * with->points[i].predicted_s);
+    return what_if_suspicion(open_with(rows, NULL, 0, perm), 0, perm);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    static const struct {
+        const char *sets[2];
+        int n_sets;
+        const char *says;
+    } cases[] = {
+        {{"/nics_per_node=1"}, 1, "one network card in use instead of all"},
+        {{"/node/gpudirect=false"}, 1, "no GPUDirect"},
+        {{"/nics_per_node=1", "/node/gpudirect=false"}, 2, "one network card in use, and no GPU"},
+        {{"/nic={\"base\": \"eth-100g\", \"bandwidth\": \"400Gbps\"}"}, 1, "TCP sockets"},
+        {{"/nic/bandwidth=\"200Gbps\""}, 1, "a card at half its rate"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *says = suspicion_of(cases[i].sets, cases[i].n_sets, 1, *state);
+        if (!strstr(says, cases[i].says)) print_error("%s: %s\n", cases[i].says, says);
+        assert_non_null(strstr(says, cases[i].says));
+    }
+}
+
+/* A fifth is what healthy clusters differ by, and a hundredfold is more than anything that is tried. */
+static void what_is_healthy_or_beyond_all_is_not(void **state)
+{
+    assert_string_equal(suspicion_of(NULL, 0, 1.2, *state), "");
+    assert_string_equal(suspicion_of(NULL, 0, 0.5, *state), "");
+    assert_string_equal(suspicion_of(NULL, 0, 1e4, *state), "");
+}
+
+/* NVIDIA/nccl issue 1453: 29.5 GB/s at 32 MiB, 5.27 at 64 MiB. */
+static void a_collapse_is_no_matter_of_topology(void **state)
+{
+    const char *rows = "all_reduce,,33554432,16,2.18e-3,\nall_reduce,,67108864,16,24.4e-3,\n"
+                       "all_reduce,,134217728,16,49.3e-3,\n";
+    const char *says = what_if_suspicion(open_with(rows, NULL, 0, *state), 0, *state);
+    assert_non_null(strstr(says, "bandwidth collapses"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(what_is_healthy_or_beyond_all_is_not),
+        cmocka_unit_test(a_collapse_is_no_matter_of_topology),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
