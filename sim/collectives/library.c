@@ -163,9 +163,11 @@ double library_leaving_Bps(const struct lib_choice *row)
     return least(row->channel_cap_Bps, row->net_cap_Bps);
 }
 
-double library_issue_s(const struct library *lib, const struct coll_req *req)
+double library_issue_s(const struct library *lib, const struct lib_choice *choice,
+                       const struct coll_req *req)
 {
-    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node;
+    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node +
+           lib->channel_start_s * (library_channels(lib, choice, req) - 1);
 }
 
 /* Source: NVIDIA/nccl src/graph/tuning.cc, netOverhead, llMaxBws and the plateau of the ring. */

@@ -124,8 +124,10 @@ void library_limit_connections(const struct library *lib, const struct coll_req 
 /* library_leaving_Bps — most that a library channel carries out of a node; INFINITY if there is no limit. */
 double library_leaving_Bps(const struct lib_choice *row);
 
-/* library_issue_s — the least time from one collective of this kind to the next. */
-double library_issue_s(const struct library *lib, const struct coll_req *req);
+/* library_issue_s — the least time from one collective of this kind to the next: the host writes what a
+ * channel has to do for each that is open, the first of which is counted in issue_s. */
+double library_issue_s(const struct library *lib, const struct lib_choice *choice,
+                       const struct coll_req *req);
 
 /* library_tuner_row — the same choice as the library reckons with it. */
 struct lib_choice library_tuner_row(const struct library *lib, const struct lib_choice *choice,

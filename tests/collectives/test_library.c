@@ -174,6 +174,19 @@ static void a_row_holds_what_the_request_adds(void **state)
     assert_close(own.channel_cap_Bps * lib.n_channels, 20e9, 1e-12);
 }
 
+/* 2 us, 8 ranks of 1 us, and 0.5 us for each of 4 channels but the first: one for each 64 kB. */
+static void a_host_issues_each_open_channel(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("ring", "Simple");
+    choice.channel_B = 64e3;
+    struct library lib = {
+        .n_channels = 16, .issue_s = 2e-6, .issue_per_rank_s = 1e-6, .channel_start_s = 0.5e-6};
+    struct coll_req few = of_eight(COLL_ALLREDUCE, 64e3), more = of_eight(COLL_ALLREDUCE, 256e3);
+    assert_close(library_issue_s(&lib, &choice, &few), 10e-6, 1e-12);
+    assert_close(library_issue_s(&lib, &choice, &more), 11.5e-6, 1e-12);
+}
+
 /* Of 16 MB with 4 MB to fill the stages 20 MB are paid; of 2 MB all twice. */
 static void stages_that_fill_are_paid_once_more(void **state)
 {
@@ -470,6 +483,7 @@ int main(void)
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
+        cmocka_unit_test(a_host_issues_each_open_channel),
         cmocka_unit_test(stages_that_fill_are_paid_once_more),
         cmocka_unit_test(a_switch_that_sums_spares_the_cables),
         cmocka_unit_test(a_network_that_sums_spares_cards_and_their_slots),
