@@ -19,6 +19,7 @@
     int64_t stem##_units(const struct coll_req *req);
 
 ALGO_DECLARE(ring)
+ALGO_DECLARE(segmented)
 ALGO_DECLARE(tree)
 ALGO_DECLARE(doubling)
 ALGO_DECLARE(halving)

@@ -36,6 +36,7 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 
 const struct coll_algo coll_algos[] = {
     {"ring", COLL_ALLREDUCE, HOOKS(ring), .in_blocks = true, .source = RING},
+    {"segmented-ring", COLL_ALLREDUCE, HOOKS(segmented), .in_blocks = true, .source = RING},
     {"tree", COLL_ALLREDUCE, HOOKS(tree), .reckoned_frac = tree_reckoned_frac, .source = TREE},
     {"recursive-doubling", COLL_ALLREDUCE, HOOKS(doubling), .source = THAKUR},
     {"halving-doubling", COLL_ALLREDUCE, HOOKS(halving), .source = THAKUR},

@@ -27,25 +27,9 @@ static int rounds(const struct coll_req *req)
     return req->kind == COLL_ALLREDUCE ? 2 : 1;
 }
 
-/* Which part of its block the busiest member passes on inside its node: a channel that leaves the
- * node by a member does not go on inside from there. */
-static double inside_frac(const struct coll_req *req)
-{
-    int m = req->ranks_per_node, least = req->n_channels;
-    if (m == req->n_ranks) return 1;
-    for (int local = 0; local < m && least > 0; local++) {
-        int exits = 0;
-        for (int c = 0; c < req->n_channels; c++) exits += shape_exit(req, c) == local;
-        if (exits < least) least = exits;
-    }
-    return 1 - (double)least / req->n_channels;
-}
-
 static struct tier_load step_load(const struct coll_req *req)
 {
-    double block_B = req->size_B / req->n_ranks;
-    return (struct tier_load){.intra_B = req->ranks_per_node > 1 ? inside_frac(req) * block_B : 0,
-                              .inter_B = shape_nodes(req) > 1 ? block_B : 0};
+    return shape_ring_load(req, req->size_B / req->n_ranks);
 }
 
 bool ring_phase(const struct coll_req *req, int p, struct coll_phase *out)

@@ -84,6 +84,26 @@ double shape_chain_B(const struct coll_req *req)
     return most * req->size_B / req->n_channels;
 }
 
+/* Which part of its block the busiest member passes on inside its node: a channel that leaves the
+ * node by a member does not go on inside from there. */
+static double inside_frac(const struct coll_req *req)
+{
+    int m = req->ranks_per_node, least = req->n_channels;
+    if (m == req->n_ranks) return 1;
+    for (int local = 0; local < m && least > 0; local++) {
+        int exits = 0;
+        for (int c = 0; c < req->n_channels; c++) exits += shape_exit(req, c) == local;
+        if (exits < least) least = exits;
+    }
+    return 1 - (double)least / req->n_channels;
+}
+
+struct tier_load shape_ring_load(const struct coll_req *req, double block_B)
+{
+    return (struct tier_load){.intra_B = req->ranks_per_node > 1 ? inside_frac(req) * block_B : 0,
+                              .inter_B = shape_nodes(req) > 1 ? block_B : 0};
+}
+
 double shape_step_s(struct coll_hops hops, struct tier_load load)
 {
     double intra_s = load.intra_B > 0 ? affine_at(hops.intra, load.intra_B) : 0;

@@ -57,6 +57,9 @@ struct tier_load {
     double intra_B, inter_B;
 };
 
+/* shape_ring_load — each member passes a block on to its right, in the ring order of each channel. */
+struct tier_load shape_ring_load(const struct coll_req *req, double block_B);
+
 /* shape_step_s — one synchronous step: ends when both kinds of messages have arrived. */
 double shape_step_s(struct coll_hops hops, struct tier_load load);
 
