@@ -10,14 +10,20 @@ static bool named(const char *name, const char *wanted)
     return wanted == NULL || strcmp(name, wanted) == 0;
 }
 
-static bool allowed(const struct lib_choice *choice, const struct coll_req *req, int n_nodes)
+/* Can it run here at all? */
+static bool can_run(const struct lib_choice *choice, const struct coll_req *req, int n_nodes)
 {
     if (choice->max_per_node > 0 && req->ranks_per_node > choice->max_per_node) return false;
-    if (choice->max_ranks > 0 && req->n_ranks > choice->max_ranks) return false;
-    if (req->n_ranks < choice->min_ranks) return false;
-    return choice->kind == req->kind && req->size_B >= choice->min_B &&
-           req->size_B <= choice->max_B && n_nodes >= choice->min_nodes &&
+    return choice->kind == req->kind && n_nodes >= choice->min_nodes &&
            (choice->max_nodes == 0 || n_nodes <= choice->max_nodes) && choice->algo->fits(req);
+}
+
+/* Would the library's own rule take it for so many bytes and ranks? */
+static bool is_for(const struct lib_choice *choice, const struct coll_req *req)
+{
+    if (choice->max_ranks > 0 && req->n_ranks > choice->max_ranks) return false;
+    return req->n_ranks >= choice->min_ranks && req->size_B >= choice->min_B &&
+           req->size_B <= choice->max_B;
 }
 
 /* A message from one to one is divided up, so that no channel gets more than its size; a collective
@@ -251,17 +257,25 @@ static double reckoned_s(const struct lib_choice *choice, const struct coll_req 
     return base_s + choice->algo->cost_s(&whole, waits) + choice->algo->cost_s(&streamed, moves);
 }
 
-int library_choose(const struct library *lib, const struct coll_req *req,
-                   const struct coll_hops *hops, int n_nodes, const char *algorithm,
-                   const char *protocol)
+/* what is asked for, and whether the library's own limits count */
+struct asked {
+    int n_nodes;
+    const char *algorithm, *protocol;
+    bool in_limits;
+};
+
+static int choose(const struct library *lib, const struct coll_req *req,
+                  const struct coll_hops *hops, struct asked asked)
 {
     bool first = strcmp(lib->selection, "first") == 0;
     double best_s = INFINITY;
     int best = -1;
     for (int i = 0; i < lib->n_choices; i++) {
         const struct lib_choice *choice = &lib->choices[i];
-        if (!named(choice->algo->name, algorithm) || !named(choice->protocol, protocol)) continue;
-        if (!allowed(choice, req, n_nodes)) continue;
+        if (!named(choice->algo->name, asked.algorithm)) continue;
+        if (!named(choice->protocol, asked.protocol)) continue;
+        if (!can_run(choice, req, asked.n_nodes)) continue;
+        if (asked.in_limits && !is_for(choice, req)) continue;
         if (first) return i;
         double time_s = reckoned_s(choice, req, hops[i]);
         if (best < 0 || time_s < best_s) {
@@ -270,6 +284,17 @@ int library_choose(const struct library *lib, const struct coll_req *req,
         }
     }
     return best;
+}
+
+int library_choose(const struct library *lib, const struct coll_req *req,
+                   const struct coll_hops *hops, int n_nodes, const char *algorithm,
+                   const char *protocol)
+{
+    struct asked asked = {n_nodes, algorithm, protocol, true};
+    int found = choose(lib, req, hops, asked);
+    if (found >= 0 || !algorithm) return found;
+    asked.in_limits = false;
+    return choose(lib, req, hops, asked);
 }
 
 struct library_class library_class(double size_B, bool leaves)

@@ -147,7 +147,8 @@ bool library_same_way(const struct lib_choice *a, const struct lib_choice *b);
 
 /* library_choose — the row a library takes.
  *   hops[n_choices]    what a hop costs under each row (the caller knows the network)
- *   algorithm, protocol  forced names, NULL = free
+ *   algorithm, protocol  forced names, NULL = free. An algorithm that is forced is taken for sizes and
+ *                        ranks for which the library would not take it by itself, too
  *   returns the index, -1 when nothing fits. */
 int library_choose(const struct library *lib, const struct coll_req *req,
                    const struct coll_hops *hops, int n_nodes, const char *algorithm,

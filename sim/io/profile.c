@@ -110,6 +110,7 @@ static const struct field nic_fields[] = {
     BOOL("rdma", struct nic_profile, rdma, "true", "the card can read GPU memory itself, if the server lets it"),
 };
 
+static const char *const driver_names[] = {"server", "gpu", NULL};
 static const char *const selection_names[] = {"fastest", "first", NULL};
 
 static const struct field library_fields[] = {
@@ -122,6 +123,8 @@ static const struct field library_fields[] = {
     REAL("launch", DIM_TIME, struct library_profile, library.launch_s, 0, 10, "0us", "host and kernel time before anything moves, per collective"),
     REAL("issue", DIM_TIME, struct library_profile, library.issue_s, 0, 10, "0us", "host time to issue a collective: it passes while the last one moves, so a short one takes this long"),
     REAL("issue_per_rank", DIM_TIME, struct library_profile, library.issue_per_rank_s, 0, 10, "0us", "the same, for each rank of a server"),
+    CHOICE("process_per", struct library_profile, process_per, driver_names, "server", "who drives a server's GPUs: one process, which issues for each rank after the other, or one for each GPU, which issue side by side: then issue_per_rank is not paid"),
+    BOOL("graph_launch", struct library_profile, graph_launch, "false", "collectives are captured in graphs of the GPU, which begins the next one itself: issue and issue_per_rank are not paid"),
     REAL("channel_start", DIM_TIME, struct library_profile, library.channel_start_s, 0, 10, "0us", "the same, for each channel in use"),
     REAL("window", DIM_SIZE, struct library_profile, window_B, 0, LARGE, "0B", "bytes that a channel has under way to a server at most, its buffers; 0 = no limit"),
     BOOL("rendezvous", struct library_profile, library.rendezvous, "true", "a rank's next send waits until its last one is delivered, not only injected"),

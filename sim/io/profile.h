@@ -73,6 +73,8 @@ struct library_profile {
     struct library library;
     double window_B;          /* see lib_net; 0: no limit of the library's own */
     int pcie_channels;        /* 0: as library.n_channels */
+    const char *process_per;  /* "server" or "gpu" */
+    bool graph_launch;        /* the host does not issue collectives */
     bool hardware_efficiency; /* the server's and the card's own efficiencies multiply its rows */
     const char *faster[LIB_N_REACHES], *slower[LIB_N_REACHES]; /* library.spread as written */
     double memory_traffic;                                     /* see inputs.h, hbm_per_comm_B */

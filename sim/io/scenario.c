@@ -498,6 +498,14 @@ static void apply_windows(struct library_profile *profile, const struct nic_prof
     }
 }
 
+/* What the host pays from one collective to the next goes by who drives the GPUs. */
+static void apply_drivers(struct library_profile *profile)
+{
+    if (profile->graph_launch) profile->library.issue_s = 0;
+    if (profile->graph_launch || strcmp(profile->process_per, "gpu") == 0)
+        profile->library.issue_per_rank_s = 0;
+}
+
 static void read_library(const struct loader *load, const struct hardware *hardware)
 {
     const struct node_profile *node = &hardware->node;
@@ -506,6 +514,7 @@ static void read_library(const struct loader *load, const struct hardware *hardw
     profile_read_library(&reader, ref_of(load, "library", software_of(load)->library), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
     apply_windows(&profile, &hardware->nic);
+    if (diag_ok(load->diag)) apply_drivers(&profile);
     drop_rows(&profile.library, hardware);
     if (node->spec.scaleup == SCALEUP_NONE && profile.pcie_channels > 0)
         profile.library.n_channels = profile.pcie_channels;

@@ -311,6 +311,44 @@ static void pat_takes_more_steps_where_a_buffer_holds_less(void **state)
     }
 }
 
+/* What all members send, counted send by send. */
+static double all_sent_B(const struct coll_algo *algo, const struct coll_req *req)
+{
+    struct coll_send send;
+    double all_B = 0;
+    for (int member = 0; member < coll_members(algo, req); member++)
+        for (int lane = 0; lane < algo->n_lanes(req); lane++)
+            for (int64_t i = 0; algo->next(req, member, lane, i, &send); i++) {
+                assert_true(send.size_B > 0 && isfinite(send.size_B));
+                assert_true(send.slot >= 0 && send.slot < algo->n_slots(req));
+                all_B += send.size_B;
+            }
+    return all_B;
+}
+
+/* From a byte, of which most ranks have a part, to 64 GB in chunks of 4 MiB; odd numbers of ranks and channels. */
+static void one_byte_and_64_GB_move_as_any_size(void **state)
+{
+    (void)state;
+    const double sizes_B[] = {1, 3, 64e9};
+    const int ranks[][2] = {{2, 1}, {3, 1}, {5, 5}, {9, 3}, {16, 4}};
+    for (const struct coll_algo *algo = coll_algos; algo < coll_algos + n_coll_algos; algo++)
+        for (int r = 0; r < 5; r++) {
+            double per_B = -1; /* bytes sent for each byte of the buffer: the same at all sizes */
+            for (int s = 0; s < 3; s++) {
+                struct coll_req req = request(algo->kind, ranks[r][0], ranks[r][1], 3);
+                req.size_B = sizes_B[s];
+                req.chunk_B = 4194304;
+                if (!algo->fits(&req)) continue;
+                double cost_s = algo->cost_s(&req, uniform);
+                assert_true(cost_s >= uniform.inter.alpha_s && isfinite(cost_s));
+                double sent_B = all_sent_B(algo, &req) / req.size_B;
+                if (per_B >= 0) assert_close(sent_B, per_B, 1e-9);
+                per_B = sent_B;
+            }
+        }
+}
+
 static void one_rank_alone_moves_nothing(void **state)
 {
     (void)state;
@@ -487,6 +525,7 @@ int main(void)
         cmocka_unit_test(rings_along_the_axes_of_a_torus_sum_right_and_take_the_closed_form),
         cmocka_unit_test(a_torus_of_64_takes_18_steps_not_126),
         cmocka_unit_test(pat_takes_more_steps_where_a_buffer_holds_less),
+        cmocka_unit_test(one_byte_and_64_GB_move_as_any_size),
         cmocka_unit_test(one_rank_alone_moves_nothing),
         cmocka_unit_test(textbook_forms_hold_for_eight_ranks),
         cmocka_unit_test(sums_by_owners_take_what_their_busiest_node_sends),

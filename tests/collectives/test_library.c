@@ -470,9 +470,27 @@ static void a_connection_carries_a_window_for_each_round_trip(void **state)
     assert_true(isinf(library_leaving_Bps(&row)));
 }
 
+/* As coll_tuned_allreduce_algorithm and NCCL_ALGO do. */
+static void a_forced_algorithm_goes_beyond_its_sizes_and_ranks(void **state)
+{
+    (void)state;
+    struct lib_choice rows[] = {row("recursive-doubling", "tcp"), row("ring", "tcp")};
+    rows[0].max_B = 8192;
+    rows[1].min_ranks = 32;
+    struct library lib = {.choices = rows, .n_choices = 2, .selection = "first"};
+    struct coll_req req = of_size(1e6);
+    assert_int_equal(library_choose(&lib, &req, equal, 16, NULL, NULL), -1);
+    assert_int_equal(library_choose(&lib, &req, equal, 16, "recursive-doubling", NULL), 0);
+    assert_int_equal(library_choose(&lib, &req, equal, 16, "ring", NULL), 1);
+    assert_int_equal(library_choose(&lib, &req, equal, 16, "tree", NULL), -1);
+    rows[1].min_nodes = 17; /* where it cannot run, force does not help */
+    assert_int_equal(library_choose(&lib, &req, equal, 16, "ring", NULL), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_forced_algorithm_goes_beyond_its_sizes_and_ranks),
         cmocka_unit_test(a_connection_carries_a_window_for_each_round_trip),
         cmocka_unit_test(fastest_changes_where_the_closed_forms_cross),
         cmocka_unit_test(earlier_row_wins_a_tie),

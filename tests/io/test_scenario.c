@@ -270,6 +270,37 @@ static void hardware_efficiency_multiplies_the_rows(void **state)
 }
 
 /* links whose capacity differs between two loads, each by the factor */
+static const struct library *with_library(const char *keys, struct arena *perm)
+{
+    return &must_load(arena_text(perm, WITH("\"library\": {\"base\": \"nccl-2.21.5\"%s}"), keys),
+                      perm)
+                ->library;
+}
+
+static void who_drives_the_gpus_decides_what_the_host_pays(void **state)
+{
+    const struct library *one = with_library("", *state);
+    assert_true(one->issue_s > 0 && one->issue_per_rank_s > 0);
+    const struct library *each = with_library(", \"process_per\": \"gpu\"", *state);
+    assert_close(each->issue_s, one->issue_s, 0);
+    assert_close(each->issue_per_rank_s, 0, 0);
+    const struct library *graph = with_library(", \"graph_launch\": true", *state);
+    assert_close(graph->issue_s + graph->issue_per_rank_s, 0, 0);
+}
+
+/* NCCL's buffers are 4 MiB; a card's window counts where it is less. */
+static void of_two_windows_the_smaller_one_counts(void **state)
+{
+    assert_close(with_library("", *state)->choices[0].net.window_B, 4194304, 0);
+    assert_close(with_library(", \"window\": \"0B\"", *state)->choices[0].net.window_B, 0, 0);
+    struct inputs *in =
+        must_load(WITH("\"library\": \"nccl-2.18\", \"nic\": {\"base\": \"eth-25g\", "
+                       "\"window\": \"1MiB\", \"connection_bandwidth\": \"10Gbps\"}"),
+                  *state);
+    assert_close(in->library.choices[0].net.window_B, 1048576, 0);
+    assert_close(in->library.choices[0].net.connection_Bps, 1.25e9, 0);
+}
+
 static int count_degraded(const struct topo *topo, const struct topo *sound, double factor)
 {
     int n = 0;
@@ -572,6 +603,8 @@ int main(void)
         cmocka_unit_test(a_measured_throughput_gives_the_step_of_one_gpu),
         cmocka_unit_test(a_measurement_with_other_micro_batches_is_carried_over),
         cmocka_unit_test(hardware_efficiency_multiplies_the_rows),
+        cmocka_unit_test(who_drives_the_gpus_decides_what_the_host_pays),
+        cmocka_unit_test(of_two_windows_the_smaller_one_counts),
         cmocka_unit_test(switches_that_sum_are_used_where_the_library_gains_by_them),
         cmocka_unit_test(degraded_links_lose_capacity_and_no_others),
         cmocka_unit_test(placements_are_permutations),
