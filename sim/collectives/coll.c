@@ -36,7 +36,6 @@ const char *const coll_kind_names[N_COLL_KINDS] = {
 
 const struct coll_algo coll_algos[] = {
     {"ring", COLL_ALLREDUCE, HOOKS(ring), .in_blocks = true, .source = RING},
-    {"segmented-ring", COLL_ALLREDUCE, HOOKS(segmented), .in_blocks = true, .source = RING},
     {"tree", COLL_ALLREDUCE, HOOKS(tree), .reckoned_frac = tree_reckoned_frac, .source = TREE},
     {"recursive-doubling", COLL_ALLREDUCE, HOOKS(doubling), .source = THAKUR},
     {"halving-doubling", COLL_ALLREDUCE, HOOKS(halving), .source = THAKUR},
@@ -49,6 +48,7 @@ const struct coll_algo coll_algos[] = {
     {"collnet-chain", COLL_ALLREDUCE, COLLNET(collnet_chain), .source = GRAHAM},
     {"hierarchical", COLL_ALLREDUCE, HOOKS(hierarchical), .in_blocks = true,
      .source = "Jia et al., arXiv 1807.11205"},
+    {"segmented-ring", COLL_ALLREDUCE, HOOKS(segmented), .in_blocks = true, .source = RING},
     {"torus", COLL_ALLREDUCE, HOOKS(torus), .unit = torus_unit, .in_blocks = true, .source = TORUS},
     {"reduce-broadcast", COLL_ALLREDUCE, HOOKS(binomial), .source = THAKUR},
     {"parameter-server", COLL_ALLREDUCE, HOOKS(server), .servers = true, .source = SERVER},
