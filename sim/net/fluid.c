@@ -102,9 +102,10 @@ struct fluid {
     int32_t n_places, room_places, free_places[N_CLASSES];
     struct idheap levels; /* resources to settle */
     struct idheap ends;   /* resources by the first end in their group; n_resources + id: capped */
-    int32_t *touched, n_touched;
-    int32_t *wave;                    /* [n_resources] scratch of loosen */
-    int32_t *capped, n_capped;        /* [room] loose in this solve, with a ceiling */
+    int32_t *touched, n_touched; /* [n_resources] */
+    double *due;                 /* [n_resources] scratch of solve: levels of those that are due */
+    int32_t *wave;               /* [n_resources] scratch of loosen */
+    int32_t *capped, n_capped;   /* [room] loose in this solve, with a ceiling */
     int32_t *ended, n_ended, n_taken; /* [room] */
     uint32_t n_added, solve;
     struct fluid_stats stats;
@@ -127,6 +128,7 @@ struct fluid *fluid_new(const double *capacity, int n_resources, struct arena *p
     idheap_reserve(&fluid->ends, n_resources);
     fluid->touched = arena_new(perm, int32_t, n_resources);
     fluid->wave = arena_new(perm, int32_t, n_resources);
+    fluid->due = arena_new(perm, double, n_resources);
     return fluid;
 }
 
@@ -259,9 +261,15 @@ static double level_before(const struct fluid *fluid, const struct resource *res
     return resource->settled != fluid->solve ? resource->level : NEVER;
 }
 
+/* where a resource that has less room than before is due to be settled */
+static double due_if_tighter(struct fluid *fluid, int l)
+{
+    return fmin(fill(fluid, l), level_before(fluid, &fluid->resources[l]));
+}
+
 static void await_filled(struct fluid *fluid, int l)
 {
-    double level = fmin(fill(fluid, l), level_before(fluid, &fluid->resources[l]));
+    double level = due_if_tighter(fluid, l);
     if (level < NEVER) idheap_set(&fluid->levels, l, level);
 }
 
@@ -451,23 +459,30 @@ static void number_solve(struct fluid *fluid)
     fluid->solve = 1;
 }
 
+/* The touched resources begin the heap of those to settle. */
+static void await_touched(struct fluid *fluid)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < fluid->n_touched; i++) {
+        int l = fluid->touched[i];
+        struct resource *resource = &fluid->resources[l];
+        double level = resource->tighter ? due_if_tighter(fluid, l) : resource->level;
+        resource->touched = false;
+        resource->tighter = false;
+        if (level >= NEVER) continue;
+        fluid->touched[n] = l;
+        fluid->due[n++] = level;
+    }
+    fluid->n_touched = 0;
+    idheap_fill(&fluid->levels, fluid->touched, fluid->due, n);
+}
+
 static void solve(struct fluid *fluid)
 {
     if (fluid->n_touched == 0) return;
     number_solve(fluid);
     fluid->stats.n_solves++;
-    for (int32_t i = 0; i < fluid->n_touched; i++) {
-        int l = fluid->touched[i];
-        struct resource *resource = &fluid->resources[l];
-        if (resource->tighter) {
-            await_filled(fluid, l);
-        } else if (resource->level < NEVER) {
-            idheap_set(&fluid->levels, l, resource->level);
-        }
-        resource->touched = false;
-        resource->tighter = false;
-    }
-    fluid->n_touched = 0;
+    await_touched(fluid);
     while (fluid->levels.n > 0) settle_lowest(fluid);
     settle_capped(fluid);
 }
