@@ -3,6 +3,7 @@
 
 #include "base/must.h"
 #include "player.h"
+#include "slack.h"
 
 #include <math.h>
 
@@ -14,12 +15,19 @@ static const struct plan_coll *coll_of(const struct player *player, int meeting)
     return &player->plan->colls[player->meetings[meeting].coll];
 }
 
+/* The links that a bundle loads and that may fill. */
+static struct load_list loads_of(const struct player *player, int number)
+{
+    const struct load_list *lists = player->lists;
+    return lists ? lists[number] : plan_loads(&player->plan->bundles[number], player->epoch);
+}
+
 /* Let a bundle's flows run in a slot, with what is left of their bytes. */
 static void start_flows(struct player *player, int slot, int number, double work_B)
 {
     const struct plan_bundle *bundle = &player->plan->bundles[number];
     const struct meeting *m = &player->meetings[player->active_meeting[slot]];
-    struct load_list loads = plan_loads(bundle, player->epoch);
+    struct load_list loads = loads_of(player, number);
     int id = fluid_add(player->fluid, (struct activity_spec){.loads = loads.loads,
                                                              .n_loads = loads.n,
                                                              .work = work_B,
@@ -126,5 +134,7 @@ static const struct expander bundles = {
 
 struct run *engine_run(const struct plan *plan, const struct scale *scale, struct arena *perm)
 {
-    return player_run(player_open(plan, scale, &bundles, 0, perm));
+    struct player *player = player_open(plan, scale, &bundles, 0, perm);
+    player->lists = slack_loads(plan, scale, perm);
+    return player_run(player);
 }

@@ -42,7 +42,8 @@ struct player {
     struct scale scale;
     struct arena *perm;
     const struct expander *expander;
-    void *expansion; /* the expander's own state */
+    void *expansion;               /* the expander's own state */
+    const struct load_list *lists; /* the bundles' loads on links that may fill; NULL: all do */
     double now_s;
     int epoch; /* of routes, from 0 */
     struct evq *queue;

@@ -196,7 +196,7 @@ void idheap_set(struct idheap *heap, int32_t id, double key)
     find_first(heap);
 }
 
-enum { DIGIT_BITS = 11, N_DIGITS = 6, N_VALUES = 1 << DIGIT_BITS, WORTH_SORTING = 256 };
+enum { DIGIT_BITS = 11, N_DIGITS = 6, N_VALUES = 1 << DIGIT_BITS, WORTH_SORTING = 2048 };
 
 static uint32_t digit_of(const struct idheap_entry *entry, int digit)
 {

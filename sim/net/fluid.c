@@ -43,6 +43,10 @@
 
 #define NEVER HUGE_VAL /* infinity as a double */
 
+/* Levels of resources that join the heap at a time, highest over lowest: few enough that most never do,
+ * enough that it is rarely done. */
+#define PENDING_SPAN 1.5
+
 enum { CAPPED = -1, LOOSE = -2, NONE = -1, N_CLASSES = 31 };
 
 /* one activity on one resource */
@@ -69,6 +73,7 @@ struct resource {
     bool tighter : 1; /* may fill lower than before */
     bool held : 1;    /* some activity back, at some time */
     bool in_wave : 1;
+    bool pending : 1; /* stands in fluid->pending */
 };
 _Static_assert(sizeof(struct resource) == 64, "a resource is a cache line");
 
@@ -92,6 +97,12 @@ struct activity {
                      * free id: the next free id */
 };
 
+/* a resource that may fill at this level or above */
+struct pending {
+    double level;
+    int32_t resource;
+};
+
 struct fluid {
     double now_s;
     struct resource *resources;
@@ -103,9 +114,11 @@ struct fluid {
     struct idheap levels; /* resources to settle */
     struct idheap ends;   /* resources by the first end in their group; n_resources + id: capped */
     int32_t *touched, n_touched; /* [n_resources] */
-    double *due;                 /* [n_resources] scratch of solve: levels of those that are due */
-    int32_t *wave;               /* [n_resources] scratch of loosen */
-    int32_t *capped, n_capped;   /* [room] loose in this solve, with a ceiling */
+    struct pending *pending;     /* [n_resources] without a group, not yet in `levels` */
+    int32_t n_pending;
+    int32_t n_free;                   /* loose, without a ceiling */
+    int32_t *wave;                    /* [n_resources] scratch of loosen */
+    int32_t *capped, n_capped;        /* [room] loose in this solve, with a ceiling */
     int32_t *ended, n_ended, n_taken; /* [room] */
     uint32_t n_added, solve;
     struct fluid_stats stats;
@@ -128,7 +141,7 @@ struct fluid *fluid_new(const double *capacity, int n_resources, struct arena *p
     idheap_reserve(&fluid->ends, n_resources);
     fluid->touched = arena_new(perm, int32_t, n_resources);
     fluid->wave = arena_new(perm, int32_t, n_resources);
-    fluid->due = arena_new(perm, double, n_resources);
+    fluid->pending = arena_new(perm, struct pending, n_resources);
     return fluid;
 }
 
@@ -279,8 +292,13 @@ static void move_load(const struct fluid *fluid, struct resource *resource, doub
         resource->load += by;
     } else {
         sum_load(fluid, resource);
-        resource->filled = 0;
+        if (resource->filled == fluid->solve) resource->filled = 0;
     }
+}
+
+static bool is_awaited(const struct fluid *fluid, int l)
+{
+    return fluid->resources[l].pending || idheap_has(&fluid->levels, l);
 }
 
 /* The activity has less than it might have had: on its resources beside l there may be more room, at
@@ -299,7 +317,7 @@ static void await_others(struct fluid *fluid, int32_t id, int l, struct mark bef
         resource->n_rising -= rose;
         resource->rising -= rose ? load : 0.0;
         move_load(fluid, resource, load * (rose ? level : more));
-        if (resource->level >= NEVER || idheap_has(&fluid->levels, other)) continue;
+        if (resource->level >= NEVER || is_awaited(fluid, other)) continue;
         double due = level_before(fluid, resource);
         if (due < NEVER) idheap_set(&fluid->levels, other, due);
     }
@@ -308,6 +326,7 @@ static void await_others(struct fluid *fluid, int32_t id, int l, struct mark bef
 static void freeze_one(struct fluid *fluid, int l, int32_t id, double level)
 {
     struct mark before = fluid->marks[id];
+    fluid->n_free -= before.level >= NEVER;
     if (before.neck == CAPPED) idheap_remove(&fluid->ends, fluid->n_resources + id);
     fluid->marks[id] = (struct mark){.level = level, .neck = l, .settled = fluid->solve};
     set_rate(fluid, id, level * fluid->activities[id].weight);
@@ -369,7 +388,7 @@ static int32_t gather(struct fluid *fluid, int32_t id, int l, double more, int32
         move_load(fluid, resource, more * activity->weight * activity->loads[k].n);
         bool room = resource->level >= NEVER &&
                     resource->load <= resource->capacity * (1.0 + SAME) &&
-                    !idheap_has(&fluid->levels, other);
+                    !is_awaited(fluid, other);
         if (room || resource->in_wave) continue;
         resource->in_wave = true;
         fluid->wave[n++] = other;
@@ -452,29 +471,77 @@ static void settle_capped(struct fluid *fluid)
 /* When the numbers are used up, old ones must not be taken for the new. */
 static void number_solve(struct fluid *fluid)
 {
-    if (++fluid->solve > 0) return;
+    if (++fluid->solve < UINT32_MAX) return;
     for (int l = 0; l < fluid->n_resources; l++)
         fluid->resources[l].settled = fluid->resources[l].raised = fluid->resources[l].filled = 0;
     for (int32_t id = 0; id < fluid->n_ids; id++) fluid->marks[id].settled = 0;
     fluid->solve = 1;
 }
 
-/* The touched resources begin the heap of those to settle. */
+/* The level at which a touched resource is settled, or less. Without a group, all that is free to rise on
+ * it was counted when it was added. */
+static double due_of(struct fluid *fluid, int l)
+{
+    const struct resource *resource = &fluid->resources[l];
+    if (!resource->tighter) return resource->level;
+    if (resource->level < NEVER || resource->filled != fluid->solve)
+        return due_if_tighter(fluid, l);
+    if (resource->n_rising > 0 && resource->load <= 0.0)
+        return resource->capacity / resource->rising;
+    return fill_at_least(fluid, resource);
+}
+
+/* Of the touched resources those with a group, and those that are overloaded, begin the heap of those to
+ * settle. The others wait until their turn comes, which it mostly does not: they fill only if what is
+ * free to rise gets that far. */
 static void await_touched(struct fluid *fluid)
 {
-    int32_t n = 0;
     for (int32_t i = 0; i < fluid->n_touched; i++) {
         int l = fluid->touched[i];
         struct resource *resource = &fluid->resources[l];
-        double level = resource->tighter ? due_if_tighter(fluid, l) : resource->level;
+        double level = due_of(fluid, l);
         resource->touched = false;
         resource->tighter = false;
         if (level >= NEVER) continue;
-        fluid->touched[n] = l;
-        fluid->due[n++] = level;
+        if (resource->level < NEVER || resource->load > resource->capacity) {
+            idheap_set(&fluid->levels, l, level);
+        } else {
+            resource->pending = true;
+            fluid->pending[fluid->n_pending++] = (struct pending){level, l};
+        }
     }
     fluid->n_touched = 0;
-    idheap_fill(&fluid->levels, fluid->touched, fluid->due, n);
+}
+
+/* The lowest of the pending resources join the heap; returns the level up to which they do. */
+static double await_pending(struct fluid *fluid)
+{
+    double lowest = NEVER;
+    for (int32_t i = 0; i < fluid->n_pending; i++) lowest = fmin(lowest, fluid->pending[i].level);
+    double until = PENDING_SPAN * lowest;
+    int32_t n = 0;
+    for (int32_t i = 0; i < fluid->n_pending; i++) {
+        struct pending pending = fluid->pending[i];
+        struct resource *resource = &fluid->resources[pending.resource];
+        if (pending.level > until) {
+            fluid->pending[n++] = pending;
+            continue;
+        }
+        resource->pending = false;
+        if (resource->settled != fluid->solve && !idheap_has(&fluid->levels, pending.resource))
+            idheap_set(&fluid->levels, pending.resource, pending.level);
+    }
+    fluid->n_pending = n;
+    return until;
+}
+
+/* When nothing is free to rise any more, they do not fill. What raising a group puts on them since is
+ * looked at by itself (gather). */
+static void drop_pending(struct fluid *fluid)
+{
+    for (int32_t i = 0; i < fluid->n_pending; i++)
+        fluid->resources[fluid->pending[i].resource].pending = false;
+    fluid->n_pending = 0;
 }
 
 static void solve(struct fluid *fluid)
@@ -483,7 +550,16 @@ static void solve(struct fluid *fluid)
     number_solve(fluid);
     fluid->stats.n_solves++;
     await_touched(fluid);
-    while (fluid->levels.n > 0) settle_lowest(fluid);
+    double until = 0.0;
+    while (fluid->levels.n > 0 || fluid->n_pending > 0) {
+        bool due = fluid->levels.n > 0 && idheap_first_key(&fluid->levels) <= until;
+        if (due || fluid->n_pending == 0)
+            settle_lowest(fluid);
+        else if (fluid->n_free == 0)
+            drop_pending(fluid);
+        else
+            until = await_pending(fluid);
+    }
     settle_capped(fluid);
 }
 
@@ -604,6 +680,19 @@ static void settle_alone(struct fluid *fluid, int32_t id)
                end_s(activity));
 }
 
+/* Between two solves nothing is free to rise on a resource without a group but what is added. */
+static void count_rising(const struct fluid *fluid, struct resource *resource, double load)
+{
+    uint32_t next = fluid->solve + 1;
+    if (resource->filled != next) {
+        resource->filled = next;
+        resource->rising = 0.0;
+        resource->n_rising = 0;
+    }
+    resource->rising += load;
+    resource->n_rising++;
+}
+
 int fluid_add(struct fluid *fluid, struct activity_spec spec)
 {
     must(spec.work > 0.0 && spec.work < NEVER && spec.weight > 0.0 && spec.cap > 0.0);
@@ -631,10 +720,13 @@ int fluid_add(struct fluid *fluid, struct activity_spec spec)
     }
     loosen_one(fluid, id);
     double level = fluid->activities[id].ceiling;
+    fluid->n_free += level >= NEVER;
     for (int k = 0; k < spec.n_loads; k++) {
         int l = spec.loads[k].resource;
         if (level < NEVER) {
             move_load(fluid, &fluid->resources[l], level * spec.weight * spec.loads[k].n);
+        } else {
+            count_rising(fluid, &fluid->resources[l], spec.weight * spec.loads[k].n);
         }
         touch(fluid, l, true);
     }

@@ -110,7 +110,7 @@ static void rising_keys_that_are_taken_out_leave_no_trace(void **state)
 /* Few ids are set one by one, many are sorted: with 40 keys most are equal, with 2^40 none. */
 static void filled_at_once_ids_leave_as_if_set_one_after_the_other(void **state)
 {
-    enum { N = 1000 };
+    enum { N = 3000 };
     static const uint64_t n_keys[] = {1, 40, (uint64_t)1 << 40};
     uint64_t seed = 7;
     for (int t = 0; t < 6; t++) {

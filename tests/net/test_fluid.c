@@ -180,6 +180,24 @@ static void capacity_changes_from_the_moment_it_is_set(void **state)
     assert_close(next(fluid, &tag), 8.0, 1e-15);
 }
 
+/* Nothing is free to rise, each flow is at its cap of 5; then both links drop, far apart. */
+static void links_that_drop_together_hold_each_its_own(void **state)
+{
+    struct arena scratch = *(struct arena *)*state;
+    struct fluid *fluid = fluid_new((double[]){20.0, 20.0}, 2, &scratch);
+    const struct load loads[] = {{0, 1.0}, {1, 1.0}};
+    int id[4];
+    for (int i = 0; i < 4; i++) {
+        struct activity_spec spec = flow(&loads[i / 2], 1, 1e6, i);
+        spec.cap = 5.0;
+        id[i] = fluid_add(fluid, spec);
+        assert_close(fluid_rate(fluid, id[i]), 5.0, 1e-15);
+    }
+    fluid_set_capacity(fluid, 0, 8.0);
+    fluid_set_capacity(fluid, 1, 0.02);
+    for (int i = 0; i < 4; i++) assert_close(fluid_rate(fluid, id[i]), i < 2 ? 4.0 : 0.01, 1e-15);
+}
+
 /* k senders of S into one receiver of capacity C take k S / C, the serial time. */
 static void incast_takes_as_long_as_one_after_the_other(void **state)
 {
@@ -721,6 +739,7 @@ int main(void)
         cmocka_unit_test(shared_flows_rise_to_their_caps_when_others_end),
         cmocka_unit_test(activity_without_loads_runs_at_its_cap),
         cmocka_unit_test(capacity_changes_from_the_moment_it_is_set),
+        cmocka_unit_test(links_that_drop_together_hold_each_its_own),
         cmocka_unit_test(incast_takes_as_long_as_one_after_the_other),
         cmocka_unit_test(chain_without_latency_does_not_drift),
         cmocka_unit_test(equal_ends_are_one_event_in_the_order_of_adding),
