@@ -52,7 +52,7 @@ guards() {
 
 # every header compiles without another before it
 alone() {
-    headers | xargs -r -P2 -n1 "${CC:-gcc}" "${flags[@]}" -std=c11 $WARN -fsyntax-only -x c
+    headers | xargs -r -P"$(nproc)" -n1 "${CC:-gcc}" "${flags[@]}" -std=c11 $WARN -fsyntax-only -x c
 }
 
 # one adapter per library
@@ -98,7 +98,7 @@ format() { { find sim tests calib -name '*.[ch]' 2>/dev/null; true; } | sort | x
 
 cppcheck() {
     mkdir -p "$out/cppcheck"
-    command cppcheck --quiet -j2 --enable=warning,style,performance,portability --std=c11 --inline-suppr \
+    command cppcheck --quiet -j"$(nproc)" --enable=warning,style,performance,portability --std=c11 --inline-suppr \
         --error-exitcode=1 --suppressions-list="$here/cppcheck.txt" --cppcheck-build-dir="$out/cppcheck" \
         -D_GNU_SOURCE -Isim -I. sim $([ ! -d calib ] || echo calib)
 }
@@ -114,7 +114,7 @@ tidy_file() {
 }
 tidy() {
     sources | grep '\.c$' | while read -r file; do mkdir -p "$out/tidy/$(dirname "$file")"; echo "$file"; done |
-        xargs -r -P2 -n1 "$here/lint.sh" tidy_file
+        xargs -r ls -S | xargs -r -P"$(nproc)" -n1 "$here/lint.sh" tidy_file # the largest first
 }
 
 if [ "$1" = tidy_file ]; then
