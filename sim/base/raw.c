@@ -272,7 +272,8 @@ static bool head_fits(const struct raw_reader *reader)
     if (strcmp(version, "1") == 0) return true;
     diag_error(reader->diag, place_at(reader->raw, 1, NULL),
                version[0] == '\0'
-                   ? "is no file of raw measurements (wanted \"# raw: 1\" in its head)"
+                   ? "is no file of raw measurements (wanted \"# raw: 1\" in its head; dpsim "
+                     "import makes one of what other tools print)"
                    : "is of another version (wanted \"# raw: 1\")");
     return false;
 }
@@ -398,7 +399,9 @@ struct raw *raw_read_text(const char *file, const char *text, size_t length, str
     raw->file = arena_text(perm, "%s", file);
     struct raw_reader reader = {.raw = raw, .perm = perm, .diag = diag};
     text = file_skip_mark(text, &length);
-    const char *rest = take_heads(&reader, text, length);
+    /* without its mark a file is another tool's: one message then, not one for each of its comments */
+    bool marked = memmem(text, length, "raw:", strlen("raw:")) != NULL;
+    const char *rest = marked ? take_heads(&reader, text, length) : text;
     if (!head_fits(&reader)) return NULL;
     reader.table = table_read_text(file, rest, length, perm, diag);
     if (!reader.table || !columns_fit(&reader)) return NULL;

@@ -113,7 +113,11 @@ static void files_of_another_kind_are_refused(void **state)
     struct reading reading = read_text("benchmark,time_s\nlaunch,1\n", *state);
     assert_null(reading.raw);
     assert_message(&reading, 0,
-                   "a.csv:1: is no file of raw measurements (wanted \"# raw: 1\" in its head)");
+                   "a.csv:1: is no file of raw measurements (wanted \"# raw: 1\" in its head; "
+                   "dpsim import makes one of what other tools print)");
+    reading = read_text("# nThread 1 nGpus 8\n#\n# Using devices\n  8  2  float\n", *state);
+    assert_null(reading.raw);
+    assert_int_equal(reading.diag.n_messages, 1); /* not one for each comment */
     reading = read_text("# raw: 2\nbenchmark,time_s\n", *state);
     assert_null(reading.raw);
     assert_message(&reading, 0, "a.csv:1: is of another version (wanted \"# raw: 1\")");
