@@ -31,7 +31,7 @@ scenario=scenarios/minimal.json
 test_that "the table that collective prints is one of nccl-tests" gives "send" import --op send_recv "$work/nccl.txt"
 test_that "a cluster that is as predicted passes the gate" gives "ok   all_reduce" check "$work/nccl.txt" --against $scenario
 test_that "one that is slower does not" run 1 check "$work/slow.txt" --against $scenario
-test_that "and what to look at is said" grep -q "first suspicion: all sizes" "$work/out"
+test_that "and what to look at is said" grep -q "first suspicion: a card at half its rate" "$work/out"
 test_that "unless that is tolerated" run 0 check "$work/slow.txt" --against $scenario --tolerance 60%
 test_that "the gate prints JSON" sh -c "'$dpsim' check '$work/nccl.txt' --against $scenario --json 2>/dev/null | awk -f tests/cli/json.awk"
 test_that "the gate writes JUnit" run 1 check "$work/slow.txt" --against $scenario --junit "$work/gate.xml"
