@@ -98,7 +98,7 @@ static void add_network(struct lib_choice *row, const struct coll_req *req, int 
         row->handshake_frac * row->net.handshake_s * message_B / (message_B + row->net.eager_B);
 }
 
-/* Peers of an all-to-all. Those on the same node are served by the kernel, those on other nodes, where
+/* Peers of an all-to-all that leaves its node. Those on the same node are served by the kernel, those on other nodes, where
  * the card says what one takes, by the host's thread that drives the card: both work at once. */
 static double peers_s(const struct lib_choice *choice, const struct coll_req *req)
 {
@@ -138,7 +138,7 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     int peers = req->kind == COLL_ALLTOALL && req->n_ranks > 1 ? req->n_ranks - 1 : 1;
     row.channel_cap_Bps *= (double)n * peers / lib->n_channels;
     row.base_latency_s += lib->channel_start_s * n;
-    if (req->kind == COLL_ALLTOALL) row.base_latency_s += peers_s(choice, req);
+    if (req->kind == COLL_ALLTOALL && leaves_node(req)) row.base_latency_s += peers_s(choice, req);
     int copiers = is_message(req->kind) ? lib->n_channels : n; /* who has no message copies */
     if (choice->own_copy_Bps > 0)
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
@@ -169,10 +169,14 @@ double library_leaving_Bps(const struct lib_choice *row)
     return least(row->channel_cap_Bps, row->net_cap_Bps);
 }
 
+/* Inside a node the host sets up what goes to each peer of an all-to-all: small ones take as long
+ * whatever their size, and of large ones nothing is seen of it. */
 double library_issue_s(const struct library *lib, const struct lib_choice *choice,
                        const struct coll_req *req)
 {
-    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node +
+    bool inside = req->kind == COLL_ALLTOALL && !leaves_node(req);
+    double per_peer_s = inside ? (req->n_ranks - 1) * choice->per_peer_s : 0;
+    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node + per_peer_s +
            lib->channel_start_s * (library_channels(lib, choice, req) - 1);
 }
 

@@ -162,7 +162,7 @@ const struct field profile_choice_fields[] = {
     INT("max_per_node", struct lib_choice, max_per_node, 0, 1000000, "0", "most ranks of a server it is used for; 0 = no limit"),
     REAL("channel_size", DIM_SIZE, struct lib_choice, channel_B, 0, LARGE, "0B", "one more channel is used for each so many bytes of the buffer; 0 = all, whatever the size"),
     REAL("channel_size_per_rank", DIM_SIZE, struct lib_choice, channel_per_rank_B, 0, LARGE, "0B", "the same, times the number of ranks; both add up"),
-    REAL("peer_latency", DIM_TIME, struct lib_choice, per_peer_s, 0, 10, "0us", "of an all-to-all, for each peer"),
+    REAL("peer_latency", DIM_TIME, struct lib_choice, per_peer_s, 0, 10, "0us", "of an all-to-all, for each peer: issued by the host while data moves, if all are on one server"),
     REAL("own_copy_bandwidth", DIM_RATE, struct lib_choice, own_copy_Bps, 0, LARGE, "0GB/s", "at which a channel copies a rank's own block while it sends nothing; 0 = that costs nothing"),
     REAL("fill", DIM_SIZE, struct lib_choice, fill_B, 0, LARGE, "0B", "so much of the buffer passes the links between GPUs before all stages of the pipeline work at once, and takes twice the time"),
     REAL("chunk", DIM_SIZE, struct lib_choice, chunk_B, 0, LARGE, "0B", "pipelining grain; 0 = that of the library"),

@@ -187,6 +187,20 @@ static void a_host_issues_each_open_channel(void **state)
     assert_close(library_issue_s(&lib, &choice, &more), 11.5e-6, 1e-12);
 }
 
+/* 8 ranks together: 7 peers of 3 us are issued, and are no part of what the row takes. */
+static void peers_inside_a_node_are_issued_while_data_moves(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("direct", "Simple");
+    choice.kind = COLL_ALLTOALL;
+    choice.per_peer_s = 3e-6;
+    choice.base_latency_s = 5e-6;
+    struct library lib = {.n_channels = 1, .issue_s = 2e-6};
+    struct coll_req req = of_eight(COLL_ALLTOALL, 1e6);
+    assert_close(library_row(&lib, &choice, &req).base_latency_s, 5e-6, 1e-12);
+    assert_close(library_issue_s(&lib, &choice, &req), 23e-6, 1e-12);
+}
+
 /* Of 16 MB with 4 MB to fill the stages 20 MB are paid; of 2 MB all twice. */
 static void stages_that_fill_are_paid_once_more(void **state)
 {
@@ -502,6 +516,7 @@ int main(void)
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
         cmocka_unit_test(a_host_issues_each_open_channel),
+        cmocka_unit_test(peers_inside_a_node_are_issued_while_data_moves),
         cmocka_unit_test(stages_that_fill_are_paid_once_more),
         cmocka_unit_test(a_switch_that_sums_spares_the_cables),
         cmocka_unit_test(a_network_that_sums_spares_cards_and_their_slots),
