@@ -560,8 +560,7 @@ static int add_coll(struct planner *planner, int use, int group_class)
         coll->reaches = keep_reaches(planner, coll->req.kind, rep);
         coll->launch_s = planner->in->library.launch_s;
         coll->estimate_s = estimate_s(planner, coll, met.hops);
-        double idle_s =
-            library_issue_s(&planner->in->library, row, &coll->req) - coll->estimate_s;
+        double idle_s = library_issue_s(&planner->in->library, row, &coll->req) - coll->estimate_s;
         coll->launch_s += fmax(0.0, idle_s);
         coll->estimate_s += fmax(0.0, idle_s);
     }

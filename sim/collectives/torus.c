@@ -91,15 +91,15 @@ static bool is_scatter(const struct coll_req *req, int stage)
 /* Which axis of the order a stage goes along. */
 static int axis_at(const struct coll_req *req, int stage)
 {
-    int axes = n_axes(req);
-    return is_scatter(req, stage) ? stage : axes - 1 - stage % axes;
+    int axes = n_axes(req), past = stage < axes ? stage : stage - axes;
+    return is_scatter(req, stage) ? stage : axes - 1 - past;
 }
 
 /* Blocks of a message along an axis: of all ranks that share a place on it and on those before. */
 static int n_blocks(const struct coll_req *req, const struct torus *torus, int axis)
 {
     int blocks = req->n_ranks;
-    for (int a = 0; a <= axis; a++) blocks /= torus->side[a];
+    for (int a = 0; a <= axis && torus->side[a] > 0; a++) blocks /= torus->side[a];
     return blocks;
 }
 
@@ -169,13 +169,15 @@ void torus_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *
 
 static int place_on(const struct torus *torus, int axis, int member)
 {
-    return member / torus->stride[axis] % torus->side[axis];
+    int side = torus->side[axis], stride = torus->stride[axis];
+    return side > 1 ? member / stride % side : 0;
 }
 
 /* `places` further on along the axis, in the part's sense. */
 static int moved(const struct torus *torus, int axis, int member, int places)
 {
     int side = torus->side[axis], place = place_on(torus, axis, member);
+    if (side < 2) return member;
     int to = (place + torus->sense * (places % side) + 2 * side) % side;
     return member + (to - place) * torus->stride[axis];
 }

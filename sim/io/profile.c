@@ -82,6 +82,7 @@ static const struct field node_fields[] = {
     REAL("pcie_bandwidth", DIM_RATE, struct node_profile, spec.pcie_Bps, 1, LARGE, "15.75GB/s", "of a x16 slot, one direction"),
     REAL("pcie_latency", DIM_TIME, struct node_profile, spec.pcie_latency_s, 0, 1, "0.5us", "of one PCIe link"),
     REAL("pcie_efficiency", DIM_FRACTION, struct node_profile, pcie_efficiency, 1e-3, 1, "0.77", "share of pcie_bandwidth that a large transfer reaches"),
+    REAL("memory_bandwidth", DIM_RATE, struct node_profile, spec.memory_Bps, 0, LARGE, "0GB/s", "of a socket's memory, reads and writes together: what is staged there (p2p, gpudirect false) is written and read; 0 = never in the way"),
     REAL("socket_bandwidth", DIM_RATE, struct node_profile, spec.socket_Bps, 1, LARGE, "20GB/s", "between neighbouring sockets, one direction"),
     REAL("socket_latency", DIM_TIME, struct node_profile, spec.socket_latency_s, 0, 1, "0.3us", "between neighbouring sockets"),
     BOOL("gpudirect", struct node_profile, spec.gpudirect, "true", "network cards read GPU memory; otherwise data is staged through host memory"),

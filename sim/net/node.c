@@ -141,6 +141,11 @@ static int n_socket_cables(const struct node_spec *node)
     return node->sockets < 3 ? node->sockets - 1 : node->sockets;
 }
 
+static int n_memories(const struct node_spec *node)
+{
+    return node->memory_Bps > 0 ? node->sockets : 0;
+}
+
 struct node_layout *node_layout(const struct node_spec *node, struct arena *perm)
 {
     struct node_layout *layout = arena_new(perm, struct node_layout, 1);
@@ -159,13 +164,15 @@ struct node_layout *node_layout(const struct node_spec *node, struct arena *perm
     layout->first_host = layout->first_switch + layout->n_pcie_switches;
     layout->first_nic = layout->first_host + node->sockets;
     layout->nvswitch = layout->first_nic + n_nics;
-    layout->n_vertices = layout->nvswitch + scaleup;
+    layout->first_memory = layout->nvswitch + scaleup;
+    layout->n_vertices = layout->first_memory + n_memories(node);
 
     layout->first_switch_cable = n_gpus;
     layout->first_nic_cable = layout->first_switch_cable + layout->n_pcie_switches;
     layout->first_socket_cable = layout->first_nic_cable + n_nics;
     layout->first_scaleup_cable = layout->first_socket_cable + n_socket_cables(node);
-    layout->n_cables = layout->first_scaleup_cable + (scaleup ? n_gpus : 0);
+    layout->first_memory_cable = layout->first_scaleup_cable + (scaleup ? n_gpus : 0);
+    layout->n_cables = layout->first_memory_cable + n_memories(node);
     place_nics(node, layout);
     find_nearest_nics(node, layout);
     for (int k = 0; k < n_nics; k++) layout->gpu_of_nic[k] = owner_of_nic(node, layout, k);
@@ -191,6 +198,9 @@ static void add_vertices(struct topo *topo, int node, struct arena *perm)
     if (spec->scaleup != SCALEUP_NONE) {
         topo_add_vertex(topo, (struct vertex){VERTEX_NVSWITCH, 0, node}, perm);
     }
+    for (int s = 0; s < n_memories(spec); s++) {
+        topo_add_vertex(topo, (struct vertex){VERTEX_MEMORY, s, node}, perm);
+    }
 }
 
 static void add_pcie(struct topo *topo, int src, int dst, struct arena *perm)
@@ -201,6 +211,19 @@ static void add_pcie(struct topo *topo, int src, int dst, struct arena *perm)
                          .capacity_Bps = topo->node.pcie_Bps,
                          .latency_s = topo->node.pcie_latency_s};
     topo_add_cable(topo, cable, perm);
+}
+
+/* What is staged is written once and read once, and both take of the one rate: half each way. */
+static void add_memories(struct topo *topo, int first, struct arena *perm)
+{
+    const struct node_layout *layout = topo->layout;
+    for (int s = 0; s < n_memories(&topo->node); s++) {
+        struct link cable = {.src = first + layout->first_host + s,
+                             .dst = first + layout->first_memory + s,
+                             .tier = TIER_HOST,
+                             .capacity_Bps = topo->node.memory_Bps / 2};
+        topo_add_cable(topo, cable, perm);
+    }
 }
 
 /* In the order of the layout's cable numbers. */
@@ -236,6 +259,7 @@ static void add_cables(struct topo *topo, int first, struct arena *perm)
         cable.latency_s = spec->scaleup_latency_s;
         topo_add_cable(topo, cable, perm);
     }
+    add_memories(topo, first, perm);
 }
 
 void node_build(struct topo *topo, int node, struct arena *perm)
@@ -278,6 +302,15 @@ static bool is_staged(const struct topo *topo, struct node_end src, struct node_
     return to_nic ? !topo->node.gpudirect : !topo->node.p2p;
 }
 
+/* Into the memory of the socket and out again. */
+static int lay_down(const struct topo *topo, int socket, int first_link, int *links)
+{
+    if (n_memories(&topo->node) == 0) return 0;
+    links[0] = first_link + 2 * (topo->layout->first_memory_cable + socket);
+    links[1] = links[0] + 1;
+    return 2;
+}
+
 /* relay_of — the GPU by which a GPU and a card behind another switch reach each other: the card's own,
  * over the scale-up network; -1 when there is none or no need. Libraries go there rather than through
  * the host: NCCL's PXN (from 2.12), or rings that enter and leave a server by GPUs next to the card. */
@@ -317,6 +350,7 @@ int node_route(const struct topo *topo, int node, struct node_end src, struct no
     if (over_host) {
         int cable = layout->first_switch_cable;
         if (from.pcie_switch >= 0) links[n++] = first + 2 * (cable + from.pcie_switch);
+        if (is_staged(topo, src, dst)) n += lay_down(topo, from.socket, first, links + n);
         n += cross_sockets(topo, from.socket, to.socket, first, links + n);
         if (to.pcie_switch >= 0) links[n++] = first + 2 * (cable + to.pcie_switch) + 1;
     }

@@ -53,8 +53,9 @@ struct node_layout {
         gpu_of_nic; /* the GPU that uses a NIC besides its nearest one, or it is that; where there are
                         more NICs than GPUs each has several */
     /* vertices and cables of a node by kind, counted from the node's first */
-    int first_switch, first_host, first_nic, nvswitch, n_vertices;
-    int first_switch_cable, first_nic_cable, first_socket_cable, first_scaleup_cable, n_cables;
+    int first_switch, first_host, first_nic, nvswitch, first_memory, n_vertices;
+    int first_switch_cable, first_nic_cable, first_socket_cable, first_scaleup_cable;
+    int first_memory_cable, n_cables;
 };
 
 /* something inside a node: a GPU, NIC or host by its number in the node */

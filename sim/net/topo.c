@@ -357,6 +357,9 @@ void topo_vertex_name(const struct topo *topo, int vertex, char *text, int size)
     case VERTEX_PCIE_SWITCH:
         snprintf(text, room, "node %d pcie %d", v.owner, v.index);
         break;
+    case VERTEX_MEMORY:
+        snprintf(text, room, "node %d memory %d", v.owner, v.index);
+        break;
     case VERTEX_NVSWITCH:
         snprintf(text, room, "node %d nvswitch", v.owner);
         break;
@@ -412,7 +415,7 @@ static int read_number(const char **at, int limit)
 /* the vertex that a name of a thing inside a node would have if it is written well, else -1 */
 static int find_in_node(const struct topo *topo, const char *name)
 {
-    static const char *const words[] = {" host ", " pcie ", " nic "};
+    static const char *const words[] = {" host ", " pcie ", " nic ", " memory "};
     if (skip_word(&name, "gpu ")) {
         int gpu = read_number(&name, topo->n_nodes * topo->node.gpus_per_node);
         if (gpu < 0) return -1;
@@ -424,8 +427,8 @@ static int find_in_node(const struct topo *topo, const char *name)
     int first = node * topo->vertices_per_node;
     if (skip_word(&name, " nvswitch")) return first + topo->layout->nvswitch;
     const int starts[] = {topo->layout->first_host, topo->layout->first_switch,
-                          topo->layout->first_nic};
-    for (int i = 0; i < 3; i++) {
+                          topo->layout->first_nic, topo->layout->first_memory};
+    for (int i = 0; i < 4; i++) {
         if (!skip_word(&name, words[i])) continue;
         int number = read_number(&name, topo->vertices_per_node);
         return number < 0 ? -1 : first + starts[i] + number;

@@ -20,7 +20,8 @@ enum vertex_kind {
     VERTEX_PCIE_SWITCH,
     VERTEX_NVSWITCH,
     VERTEX_NIC,
-    VERTEX_SWITCH
+    VERTEX_SWITCH,
+    VERTEX_MEMORY /* of a socket, where its rate is told */
 };
 
 /* the tier a link belongs to: what the report names, what --set and what-ifs scale together */
@@ -62,7 +63,8 @@ struct node_spec {
     enum scaleup_kind scaleup;
     double scaleup_Bps, scaleup_latency_s; /* per GPU and direction */
     double pcie_Bps, pcie_latency_s;       /* per x16 slot and direction */
-    double socket_Bps, socket_latency_s;   /* between neighbouring sockets, per direction */
+    double memory_Bps; /* of a socket's memory, reads and writes together; 0 = never in the way */
+    double socket_Bps, socket_latency_s; /* between neighbouring sockets, per direction */
     double nic_Bps,
         nic_latency_s; /* NIC port, per direction: the link between NIC and its switch */
     bool gpudirect;    /* NIC reads GPU memory; otherwise data is staged through host memory */

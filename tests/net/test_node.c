@@ -28,6 +28,29 @@ static void without_p2p_neighbours_go_through_host_memory(void **state)
                 "node 0 pcie 0 > node 0 host 0 > node 0 pcie 0 > gpu 1");
 }
 
+/* 40 GB/s of memory: what is staged is written and read, so 20 GB/s each way, whoever sends to whom. */
+static void staged_data_shares_the_memory_of_its_socket(void **state)
+{
+    struct node_spec node = eight_gpu_node();
+    node.p2p = false;
+    node.memory_Bps = 40e9;
+    struct topo *topo = one_node(node, *state);
+    assert_string_equal(route_text(topo, gpu_at(0), gpu_at(1), -1, *state),
+                        "node 0 pcie 0 > node 0 host 0 > node 0 memory 0 > node 0 host 0 > "
+                        "node 0 pcie 0 > gpu 1");
+    int there[ROUTE_MAX], back[ROUTE_MAX];
+    topo_route(topo, gpu_at(0), gpu_at(1), -1, 0, there);
+    topo_route(topo, gpu_at(1), gpu_at(0), -1, 0, back);
+    assert_int_equal(there[2], back[2]); /* both directions meet */
+    assert_close(topo->links[there[2]].capacity_Bps, 20e9, 1e-15);
+    assert_names(topo);
+    node.p2p = true; /* nothing is laid down on the way */
+    topo = one_node(node, *state);
+    assert_path(topo, gpu_at(0), gpu_at(1), *state, "node 0 pcie 0 > gpu 1");
+    assert_path(topo, gpu_at(0), gpu_at(2), *state,
+                "node 0 pcie 0 > node 0 host 0 > node 0 pcie 1 > gpu 2");
+}
+
 static void gpus_without_a_pcie_switch_hang_on_the_host_bridge(void **state)
 {
     struct node_spec node = eight_gpu_node();
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(scale_up_takes_all_traffic_between_gpus),
         cmocka_unit_test(a_gpu_reaches_the_nic_of_its_switch_directly),
         cmocka_unit_test(a_far_nic_is_reached_by_the_gpu_next_to_it),
+        cmocka_unit_test(staged_data_shares_the_memory_of_its_socket),
         cmocka_unit_test(without_gpudirect_data_is_staged_in_host_memory),
         cmocka_unit_test(host_memory_reaches_gpus_and_nics),
         cmocka_unit_test(sockets_form_a_ring),
