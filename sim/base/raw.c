@@ -124,6 +124,7 @@ const struct raw_column raw_columns[] = {
     {"outliers", "samples set aside as disturbed"},
     {"check",
      "largest difference from a reference in units of the rounding that is allowed (below 1)"},
+    {"added_to", "of a product: type of the sum that it is added to; empty: it is written anew"},
     {"note", "free text"},
 };
 const int n_raw_columns = sizeof raw_columns / sizeof raw_columns[0];
@@ -136,23 +137,15 @@ enum {
 
 #define AT(member) offsetof(struct raw_row, member)
 static const struct cell cells[N_COLUMNS] = {
-    {CELL_BENCHMARK, AT(benchmark), 0, 0, 0},
-    {CELL_DTYPE, AT(dtype), 0, 0, 0},
-    {CELL_LAYOUT, AT(layout), 0, 0, 0},
-    {CELL_LONG, AT(m), 0, MOST_WHOLE, 0},
-    {CELL_LONG, AT(n), 0, MOST_WHOLE, 0},
-    {CELL_LONG, AT(k), 0, MOST_WHOLE, 0},
-    {CELL_LONG, AT(batch), 0, MOST_WHOLE, 0},
-    {CELL_REAL, AT(size_B), 0, MOST_B, 0},
-    {CELL_INT, AT(n_ranks), 0, MOST_INT, 0},
-    {CELL_INT, AT(ranks_per_node), 0, MOST_INT, 0},
-    {CELL_REAL, AT(time_s), LEAST_S, MOST_S, 0},
-    {CELL_REAL, AT(low_s), 0, MOST_S, 0},
-    {CELL_REAL, AT(high_s), 0, MOST_S, 0},
-    {CELL_INT, AT(repeats), 0, MOST_INT, 0},
-    {CELL_INT, AT(outliers), 0, MOST_INT, 0},
-    {CELL_REAL, AT(check), 0, MOST_CHECK, -1},
-    {CELL_TEXT, AT(note), 0, 0, 0},
+    {CELL_BENCHMARK, AT(benchmark), 0, 0, 0},    {CELL_DTYPE, AT(dtype), 0, 0, 0},
+    {CELL_LAYOUT, AT(layout), 0, 0, 0},          {CELL_LONG, AT(m), 0, MOST_WHOLE, 0},
+    {CELL_LONG, AT(n), 0, MOST_WHOLE, 0},        {CELL_LONG, AT(k), 0, MOST_WHOLE, 0},
+    {CELL_LONG, AT(batch), 0, MOST_WHOLE, 0},    {CELL_REAL, AT(size_B), 0, MOST_B, 0},
+    {CELL_INT, AT(n_ranks), 0, MOST_INT, 0},     {CELL_INT, AT(ranks_per_node), 0, MOST_INT, 0},
+    {CELL_REAL, AT(time_s), LEAST_S, MOST_S, 0}, {CELL_REAL, AT(low_s), 0, MOST_S, 0},
+    {CELL_REAL, AT(high_s), 0, MOST_S, 0},       {CELL_INT, AT(repeats), 0, MOST_INT, 0},
+    {CELL_INT, AT(outliers), 0, MOST_INT, 0},    {CELL_REAL, AT(check), 0, MOST_CHECK, -1},
+    {CELL_DTYPE, AT(added_to), 0, 0, 0},         {CELL_TEXT, AT(note), 0, 0, 0},
 };
 #undef AT
 

@@ -5,8 +5,8 @@
  *   # raw: 1
  *   # device: NVIDIA H200
  *   # date: 2026-01-31
- *   benchmark,dtype,layout,m,n,k,batch,size_B,n_ranks,ranks_per_node,time_s,low_s,high_s,repeats,outliers,check,note
- *   gemm,bf16,nn,8192,8192,8192,1,,1,,0.0014,0.00139,0.00141,40,1,0.02,
+ *   benchmark,dtype,layout,m,n,k,batch,size_B,n_ranks,ranks_per_node,time_s,low_s,high_s,repeats,outliers,check,added_to,note
+ *   gemm,bf16,nn,8192,8192,8192,1,,1,,0.0014,0.00139,0.00141,40,1,0.02,,
  *
  * Columns may stand in any order and be left out, but for benchmark and time_s; a column that is not
  * in raw_columns, a benchmark that is not in raw_benchmarks and a row that lacks a size which its
@@ -64,8 +64,9 @@ struct raw_row {
     int n_ranks, ranks_per_node;                   /* 0 = not known */
     double time_s, low_s, high_s;                  /* low_s, high_s 0 = not known */
     int repeats, outliers;
-    double check; /* < 0: none */
-    int line;     /* in its file, from 1 */
+    double check;         /* < 0: none */
+    const char *added_to; /* NULL or "" = the result is written anew */
+    int line;             /* in its file, from 1 */
 };
 
 struct raw_head {

@@ -56,12 +56,6 @@ static enum product_layout layout_of(const struct raw_row *row)
     return PRODUCT_NN;
 }
 
-static struct kernel_shape shape_of(const struct raw_row *row)
-{
-    return (struct kernel_shape){(double)row->m, (double)row->n, (double)row->k,
-                                 row->batch > 0 ? (double)row->batch : 1.0, layout_of(row)};
-}
-
 static bool find_dtype(const char *name, enum dtype *dtype)
 {
     for (int t = 0; t < N_DTYPES; t++) {
@@ -69,6 +63,21 @@ static bool find_dtype(const char *name, enum dtype *dtype)
         if (strcmp(dtype_names[t], name) == 0) return true;
     }
     return false;
+}
+
+/* A sum that a product is added to is read and written. */
+static double result_B(const struct raw_row *row)
+{
+    enum dtype dtype;
+    if (!row->added_to || !find_dtype(row->added_to, &dtype)) return 0.0;
+    return 2.0 * dtype_B(dtype);
+}
+
+static struct kernel_shape shape_of(const struct raw_row *row)
+{
+    return (struct kernel_shape){(double)row->m, (double)row->n,
+                                 (double)row->k, row->batch > 0 ? (double)row->batch : 1.0,
+                                 layout_of(row), result_B(row)};
 }
 
 static enum dtype dtype_of(const struct raw_row *row)

@@ -10,7 +10,7 @@ static const double LEAST_TFLOPS = 1e-9;
 static const double MOST_TFLOPS = 1e9;
 
 struct columns {
-    int gpu, precision, m, n, k, tflops, layout;
+    int gpu, precision, m, n, k, tflops, layout, added_to;
 };
 
 static bool find_columns(const struct table *table, struct columns *columns, struct diag *diag)
@@ -20,7 +20,7 @@ static bool find_columns(const struct table *table, struct columns *columns, str
         (struct columns){table_need(table, "gpu", diag), table_need(table, "precision", diag),
                          table_need(table, "m", diag),   table_need(table, "n", diag),
                          table_need(table, "k", diag),   table_need(table, "tflops", diag),
-                         table_column(table, "layout")};
+                         table_column(table, "layout"),  table_column(table, "added_to")};
     return diag->n_messages == before;
 }
 
@@ -36,6 +36,7 @@ static void take_row(const struct table *table, int row, const struct columns *c
                               .dtype = table_cell(table, row, columns->precision),
                               .layout = table_cell(table, row, columns->layout),
                               .note = "",
+                              .added_to = table_cell(table, row, columns->added_to),
                               .m = side(table, row, columns->m, diag),
                               .n = side(table, row, columns->n, diag),
                               .k = side(table, row, columns->k, diag),

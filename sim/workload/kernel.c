@@ -112,6 +112,7 @@ struct product {
     bool by_tiles;  /* its result is cut in tiles, not its sum */
     bool fused;     /* all of attention */
     enum product_layout layout;
+    double result_B; /* of each written element; 0 = by its type */
 };
 
 static double times(double factor)
@@ -236,10 +237,10 @@ static struct kernel_time product_time(const struct gpu *gpu, const struct produ
                                        enum dtype layer_dtype)
 {
     enum dtype dtype = product_dtype(gpu, p->kind, layer_dtype);
-    struct pace pace = {.Bps = memory_Bps(gpu) * times(gpu->product_memory) *
-                               times(gpu->layout_memory[p->layout]),
-                        .read_B = p->read_elements * operand_B(dtype),
-                        .written_B = p->written_elements * dtype_B(dtype)};
+    struct pace pace = {
+        .Bps = memory_Bps(gpu) * times(gpu->product_memory) * times(gpu->layout_memory[p->layout]),
+        .read_B = p->read_elements * operand_B(dtype),
+        .written_B = p->written_elements * (p->result_B > 0.0 ? p->result_B : dtype_B(dtype))};
     double moved_B = transposed_B(gpu, p, dtype);
     double busy_s;
     if (is_tiled(gpu, p)) {
@@ -310,7 +311,8 @@ static struct product product_of(const struct layer *l, double batch, double wei
                             .depthwise = is_depthwise(l),
                             .by_tiles = true,
                             .fused = attention && l->fused,
-                            .layout = l->kind == LAYER_LINEAR ? PRODUCT_NT : PRODUCT_NN};
+                            .layout = l->kind == LAYER_LINEAR ? PRODUCT_NT : PRODUCT_NN,
+                            0};
 }
 
 static bool is_frozen(const struct layer *l)
@@ -434,7 +436,8 @@ struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_sha
                               .written_elements = shape->count * shape->m * shape->n,
                               .window = 1.0,
                               .by_tiles = true,
-                              .layout = shape->layout};
+                              .layout = shape->layout,
+                              .result_B = shape->result_B};
     return product_time(gpu, &product, dtype);
 }
 
@@ -458,7 +461,12 @@ struct kernel_time kernel_attention(const struct gpu *gpu, const struct kernel_s
         return product_time(gpu, &product, dtype);
     }
     struct kernel_shape scores = *shape;
-    struct kernel_shape values = {shape->m, shape->k, shape->n, shape->count, PRODUCT_NN};
+    struct kernel_shape values = {.m = shape->m,
+                                  .n = shape->k,
+                                  .k = shape->n,
+                                  .count = shape->count,
+                                  .layout = PRODUCT_NN,
+                                  0};
     scores.layout = PRODUCT_NT;
     double scores_B = 2.0 * shape->count * shape->m * shape->n * dtype_B(dtype);
     return together(together(kernel_product(gpu, &scores, dtype), kernel_stream(gpu, scores_B)),

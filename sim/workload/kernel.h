@@ -163,6 +163,7 @@ struct kernel_time kernel_optimizer(const struct gpu *gpu, double n_parameters,
 struct kernel_shape {
     double m, n, k, count;
     enum product_layout layout;
+    double result_B; /* moved for each element of the result; 0 = it is written in the type */
 };
 struct kernel_time kernel_product(const struct gpu *gpu, const struct kernel_shape *shape,
                                   enum dtype dtype);

@@ -69,14 +69,16 @@ static void what_is_written_is_read_back(void **state)
          .high_s = 2e-5,
          .repeats = 7,
          .outliers = 2,
-         .check = 0},
+         .check = 0,
+         .added_to = "fp32"},
         {.benchmark = "all_reduce",
          .dtype = "fp32",
          .layout = "",
          .note = " two blanks ",
          .n_ranks = 2,
          .time_s = 3e-6,
-         .check = -1},
+         .check = -1,
+         .added_to = ""},
     };
     char *text = NULL;
     size_t length = 0;
@@ -94,6 +96,7 @@ static void what_is_written_is_read_back(void **state)
         assert_string_equal(got->benchmark, want->benchmark);
         assert_string_equal(got->dtype, want->dtype);
         assert_string_equal(got->layout, want->layout);
+        assert_string_equal(got->added_to, want->added_to);
         assert_string_equal(got->note, want->note);
         assert_true(got->m == want->m && got->n == want->n && got->k == want->k);
         assert_true(got->batch == want->batch && got->n_ranks == want->n_ranks);

@@ -73,7 +73,7 @@ static void add_products(struct maker *maker, enum dtype dtype)
     for (int m = 128; m <= 4096; m *= 2) {
         for (int n = 128; n <= m; n *= 2) {
             for (int k = 256; k <= 2048; k *= 8) {
-                struct kernel_shape shape = {m, n, k, 1, PRODUCT_NN};
+                struct kernel_shape shape = {m, n, k, 1, PRODUCT_NN, 0};
                 add(maker, (struct raw_row){.benchmark = "gemm",
                                             .dtype = dtype_names[dtype],
                                             .m = m,

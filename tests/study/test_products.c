@@ -33,6 +33,24 @@ static void rows_of_a_device_have_their_times(void **state)
     assert_string_equal(raw_value(raw, "device"), "a");
 }
 
+/* a table of sums: the first is written anew, the second added to what stands there in fp32 */
+static void rows_say_what_they_are_added_to(void **state)
+{
+    struct diag diag = {.perm = *state};
+    const char *file = arena_text(*state, "build/products-%d.csv", (int)getpid());
+    FILE *out = fopen(file, "w");
+    assert_non_null(out);
+    fputs(
+        "gpu,precision,m,n,k,tflops,layout,added_to\na,bf16,1,2,3,1,nn,\na,bf16,1,2,3,1,tn,fp32\n",
+        out);
+    fclose(out);
+    const struct raw *raw = products_read(file, "a", *state, &diag);
+    remove(file);
+    assert_non_null(raw);
+    assert_string_equal(raw->rows[0].added_to, "");
+    assert_string_equal(raw->rows[1].added_to, "fp32");
+}
+
 static void bad_rows_are_reported_with_their_lines(void **state)
 {
     static const char *const rows[] = {"a,fp16,0,200,500,2\n", "a,fp16,100,200,,2\n",
@@ -51,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_of_a_device_have_their_times),
+        cmocka_unit_test(rows_say_what_they_are_added_to),
         cmocka_unit_test(bad_rows_are_reported_with_their_lines),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -441,7 +441,7 @@ static void a_product_alone_is_what_its_formula_says(void **state)
 {
     (void)state;
     struct gpu gpu = rig_gpu();
-    struct kernel_shape shape = {1e3, 1e3, 1e3, 1, PRODUCT_NN};
+    struct kernel_shape shape = {1e3, 1e3, 1e3, 1, PRODUCT_NN, 0};
     double plain_s = hypot(250e-6, 10e-6) + 5e-6 + 2e-6;
     assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s, plain_s, 1e-12);
     gpu.product_memory = 0.5;
@@ -458,7 +458,7 @@ static void a_product_takes_its_layout(void **state)
     struct gpu gpu = rig_gpu();
     gpu.layout_rate[PRODUCT_NT] = 0.8;
     gpu.layout_memory[PRODUCT_NT] = 0.5;
-    struct kernel_shape shape = {1e3, 1e3, 1e3, 1, PRODUCT_NT};
+    struct kernel_shape shape = {1e3, 1e3, 1e3, 1, PRODUCT_NT, 0};
     assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s,
                  hypot(312.5e-6, 20e-6) + 10e-6 + 2e-6, 1e-12);
     shape.layout = PRODUCT_TN;
@@ -496,15 +496,30 @@ static void tiles_go_to_multiprocessors_in_waves(void **state)
     gpu.hbm_Bps *= 1e6;
     gpu.multiprocessors = 64;
     gpu.tile_load = 1e-6;
-    struct kernel_shape shape = {8192, 2048, 4096, 1, PRODUCT_NN};
+    struct kernel_shape shape = {8192, 2048, 4096, 1, PRODUCT_NN, 0};
     double full_s = 2.0 * 8192 * 2048 * 4096 / 8e12;
     assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s, full_s + 2e-6, 1e-5);
     shape.m = 8193;
     double wave_s = 2.0 * 64 * 32 * 32 * 4096 / 8e12;
     assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s, full_s + wave_s + 2e-6, 1e-5);
-    shape = (struct kernel_shape){32, 32, 8192, 1, PRODUCT_NN}; /* 64 parts of 128, a wave */
+    shape = (struct kernel_shape){32, 32, 8192, 1, PRODUCT_NN, 0}; /* 64 parts of 128, a wave */
     assert_close(kernel_product(&gpu, &shape, DTYPE_FP32).time_s,
                  2.0 * 64 * 32 * 32 * 128 / 8e12 + 2e-6, 1e-5);
+}
+
+/* A result of 1024 x 2048 that is added to a sum in fp32 is read and written, 8 B each instead of the
+ * 2 B of fp16: 6 B more of each at the memory's rate. */
+static void a_product_that_is_added_to_a_sum_moves_it_twice(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    struct kernel_shape shape = {1024, 2048, 64, 1, PRODUCT_TN, 0};
+    struct kernel_time anew = kernel_product(&gpu, &shape, DTYPE_FP16);
+    shape.result_B = 8;
+    struct kernel_time added = kernel_product(&gpu, &shape, DTYPE_FP16);
+    assert_close(added.hbm_B - anew.hbm_B, 6.0 * 1024 * 2048, 1e-12);
+    assert_close(added.time_s - anew.time_s, 6.0 * 1024 * 2048 / (gpu.hbm_Bps * gpu.hbm_frac),
+                 1e-9);
 }
 
 static void no_bigger_product_is_faster_on(const struct gpu *gpu)
@@ -513,8 +528,9 @@ static void no_bigger_product_is_faster_on(const struct gpu *gpu)
         for (double n = 1; n < 2e4; n *= 3) {
             double before[3] = {0, 0, 0};
             for (double k = 1; k < 2e4; k *= 1.2) {
-                struct kernel_shape shapes[] = {
-                    {m, n, k, 1, PRODUCT_NT}, {k, m, n, 1, PRODUCT_NT}, {m, k, n, 1, PRODUCT_NT}};
+                struct kernel_shape shapes[] = {{m, n, k, 1, PRODUCT_NT, 0},
+                                                {k, m, n, 1, PRODUCT_NT, 0},
+                                                {m, k, n, 1, PRODUCT_NT, 0}};
                 for (int s = 0; s < 3; s++) {
                     double time_s = kernel_product(gpu, &shapes[s], DTYPE_FP16).time_s;
                     assert_true(time_s >= before[s]);
@@ -551,8 +567,8 @@ static void attention_alone_is_its_parts(void **state)
     (void)state;
     struct gpu gpu = rig_gpu();
     gpu.attention_frac = 0.4;
-    struct kernel_shape shape = {128, 128, 64, 12, PRODUCT_NT};
-    struct kernel_shape values = {128, 64, 128, 12, PRODUCT_NN};
+    struct kernel_shape shape = {128, 128, 64, 12, PRODUCT_NT, 0};
+    struct kernel_shape values = {128, 64, 128, 12, PRODUCT_NN, 0};
     double arithmetic_s = 2.0 * 2.0 * 128 * 128 * 64 * 12 / 40e12;
     double read_s = 12.0 * 3 * 128 * 64 * 2 / 0.8e12, written_s = 12.0 * 128 * 64 * 2 / 0.8e12;
     assert_close(kernel_attention(&gpu, &shape, DTYPE_FP16, true).time_s,
@@ -594,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_product_takes_its_layout),
         cmocka_unit_test(a_layers_products_have_their_layouts),
         cmocka_unit_test(tiles_go_to_multiprocessors_in_waves),
+        cmocka_unit_test(a_product_that_is_added_to_a_sum_moves_it_twice),
         cmocka_unit_test(a_bigger_product_is_never_faster),
         cmocka_unit_test(attention_alone_is_its_parts),
         cmocka_unit_test(copy_reads_and_writes),
