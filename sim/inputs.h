@@ -54,6 +54,8 @@ struct inputs {
     struct gpu gpu;
     struct node_spec node;
     struct fabric_spec fabric;
+    const char *nic;                     /* the card's name */
+    const struct measured *nic_measured; /* messages that it was fitted to; NULL = not known */
     struct library library;
     struct train_spec train;
     struct topo *topo; /* built, degraded links applied */

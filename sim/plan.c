@@ -711,6 +711,32 @@ static void warn_unmeasured(const struct inputs *in, struct layout *layout, stru
                 perm);
 }
 
+/* Messages beyond those that the network card was fitted to are extrapolated. A collective's messages are at
+ * most what it moves, and at least that over its ranks and channels. */
+static void warn_unmeasured_messages(const struct planner *planner, struct layout *layout,
+                                     struct arena *perm)
+{
+    const struct inputs *in = planner->in;
+    const struct measured_part *part =
+        in->nic_measured ? measured_find(in->nic_measured, MEASURED_NETWORK, in->train.dtype)
+                         : NULL;
+    if (!part) return;
+    double least_B = INFINITY, most_B = 0.0;
+    for (int c = 0; c < planner->plan->n_colls; c++) {
+        const struct coll_req *req = &planner->plan->colls[c].req;
+        if (req->n_ranks <= req->ranks_per_node) continue;
+        least_B = fmin(least_B, req->size_B / req->n_ranks / req->n_channels);
+        most_B = fmax(most_B, req->size_B);
+    }
+    if (most_B <= 0.0 || (least_B >= part->least && most_B <= part->most)) return;
+    layout_warn(layout,
+                arena_text(perm,
+                           "messages between servers are of %.2g to %.2g B, outside of what was "
+                           "measured for %s: %.2g to %.2g B",
+                           least_B, most_B, in->nic, part->least, part->most),
+                perm);
+}
+
 /* The upper half of the arena's address space, for what is not kept: the lower goes on growing. */
 static struct arena upper_half(const struct arena *perm)
 {
@@ -736,6 +762,7 @@ struct plan *plan_build(const struct inputs *in, struct arena *perm)
     make_colls(&planner);
     warn_shattered(&planner, layout, &scratch);
     warn_unmeasured(in, layout, &scratch);
+    warn_unmeasured_messages(&planner, layout, &scratch);
     planner.plan->n_warnings = layout->n_warnings;
     const char **warnings = arena_new(perm, const char *, layout->n_warnings);
     for (int w = 0; w < layout->n_warnings; w++) {

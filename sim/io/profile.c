@@ -657,18 +657,24 @@ static void load_calibration(const struct profile_reader *reader, const struct p
                              struct profile_ref ref, void *out)
 {
     const struct json_node *node = json_get(ref.node, "calibration");
-    if (!node || kind != &profile_kinds[PROFILE_GPU]) return;
-    struct gpu_profile *profile = out;
-    profile->gpu.measured = calibration_read(ref.json, node, reader->perm, reader->diag);
+    struct gpu_profile *gpu = kind == &profile_kinds[PROFILE_GPU] ? out : NULL;
+    struct nic_profile *nic = kind == &profile_kinds[PROFILE_NIC] ? out : NULL;
+    if (!node || (!gpu && !nic)) return;
+    const struct measured *measured = calibration_read(ref.json, node, reader->perm, reader->diag);
+    if (gpu)
+        gpu->gpu.measured = measured;
+    else
+        nic->measured = measured;
 }
 
-/* keys beside the fields that only one kind of profile has */
+/* keys beside the fields that only some kinds of profile have */
 static const struct {
     const char *key;
-    int kind;
+    int kind, other; /* other: -1 = none */
 } own_keys[] = {
-    {"choices", PROFILE_LIBRARY},  {"changes", PROFILE_LIBRARY},     {"calibration", PROFILE_GPU},
-    {"algorithms", PROFILE_TUNER}, {"architectures", PROFILE_TUNER},
+    {"choices", PROFILE_LIBRARY, -1},          {"changes", PROFILE_LIBRARY, -1},
+    {"algorithms", PROFILE_TUNER, -1},         {"architectures", PROFILE_TUNER, -1},
+    {"calibration", PROFILE_GPU, PROFILE_NIC},
 };
 
 static void check_own_keys(const struct profile_reader *reader, const struct profile_kind *kind,
@@ -677,7 +683,8 @@ static void check_own_keys(const struct profile_reader *reader, const struct pro
     for (int i = 0; i < N_OF(own_keys); i++) {
         const struct json_node *node = json_get(ref.node, own_keys[i].key);
         const struct profile_kind *owner = &profile_kinds[own_keys[i].kind];
-        if (!node || kind == owner) continue;
+        int other = own_keys[i].other;
+        if (!node || kind == owner || (other >= 0 && kind == &profile_kinds[other])) continue;
         diag_error(reader->diag, json_place(ref.json, node, reader->perm), "only a %s has \"%s\"",
                    owner->name, own_keys[i].key);
     }

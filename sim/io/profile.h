@@ -8,7 +8,8 @@
  * algorithm (and collectives, and protocol, where not all are meant) and gives the keys that differ.
  * Each number of a shipped profile says where it is from under "sources", key by key. What was
  * measured on a GPU and how well its numbers fit stands under "calibration" (calibration.h) and is
- * found in gpu.measured; of a GPU with a base, the base's holds as long as it has none itself. */
+ * found in gpu.measured; of a GPU with a base, the base's holds as long as it has none itself. The same of
+ * a network card. */
 #ifndef IO_PROFILE_H
 #define IO_PROFILE_H
 
@@ -52,6 +53,7 @@ struct nic_profile {
         alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */
     bool in_order;           /* a line of 128 B arrives as a whole */
     bool rdma;               /* can read GPU memory itself (if the server lets it) */
+    const struct measured *measured; /* the messages it was fitted to; NULL = not known */
 };
 
 struct fabric_profile {

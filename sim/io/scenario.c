@@ -387,6 +387,8 @@ static bool read_nic(const struct loader *load, struct hardware *own)
     node->spec.nic_Bps = nic->bandwidth_Bps;
     node->spec.nic_latency_s = nic->latency_s;
     node->spec.gpudirect = node->spec.gpudirect && nic->rdma;
+    load->in->nic = nic->name;
+    load->in->nic_measured = nic->measured;
     return load->diag->n_messages == before;
 }
 

@@ -109,7 +109,8 @@ static void write_profile(FILE *out, const struct profile_kind *kind)
           "\"sources\": {\"type\": \"object\"},\n",
           out);
     field_schema(out, kind->fields, kind->n_fields);
-    if (kind == &profile_kinds[PROFILE_GPU]) write_calibration(out);
+    if (kind == &profile_kinds[PROFILE_GPU] || kind == &profile_kinds[PROFILE_NIC])
+        write_calibration(out);
     if (kind == &profile_kinds[PROFILE_LIBRARY]) write_choices(out);
     fputs("}}]}", out);
 }
@@ -202,7 +203,8 @@ void scenario_reference(FILE *out)
         table(out, profile_kinds[i].fields, profile_kinds[i].n_fields);
     }
     section(out, "gpu/calibration", "How well a GPU's numbers fit what was measured on it.",
-            "Written by `dpsim fit`; `files` are the raw files, `parts` a list as below.");
+            "Written by `dpsim fit`, of a network card too (`nic/calibration`); `files` are the "
+            "raw files, `parts` a list as below.");
     table(out, calibration_fields, n_calibration_fields);
     section(out, "gpu/calibration/parts", "One part of it: kernels of a kind and type.",
             "`constants` are the numbers fitted with their standard errors, `covariance` that of "

@@ -1,4 +1,4 @@
-/* dpsim fit: raw measurements to a GPU profile. */
+/* dpsim fit: raw measurements to the profile of a GPU, or of a network card. */
 #include "out/commands.h"
 
 #include "base/sink.h"
@@ -7,6 +7,7 @@
 #include "out/fit_page.h"
 #include "out/fit_profile.h"
 #include "out/load.h"
+#include "study/card.h"
 #include "study/products.h"
 
 enum { MOST_FOLDS = 100 };
@@ -97,6 +98,85 @@ static const struct calibration *fit_all(const struct options *options, int n_fo
     return calibrate(&input, perm, diag);
 }
 
+/* Rows of messages alone: others say nothing of a card. */
+static const struct raw *only_messages(const struct raw *raw, struct arena *perm)
+{
+    struct raw *messages = arena_new(perm, struct raw, 1);
+    *messages = *raw;
+    messages->rows = arena_new(perm, struct raw_row, raw->n_rows);
+    messages->n_rows = 0;
+    for (int r = 0; r < raw->n_rows; r++) {
+        if (card_takes(raw->rows[r].benchmark)) messages->rows[messages->n_rows++] = raw->rows[r];
+    }
+    return messages;
+}
+
+static struct calibration *fit_messages(const struct options *options, int n_folds,
+                                        struct arena *perm, struct diag *diag)
+{
+    refuse_out_over_input(options, diag);
+    const struct raw **raws = read_all(options, perm, diag);
+    if (!diag_ok(diag)) return NULL;
+    int n_rows = 0;
+    for (int i = 0; i < options->operands.n; i++) {
+        raws[i] = only_messages(raws[i], perm);
+        n_rows += raws[i]->n_rows;
+    }
+    if (n_rows == 0) {
+        diag_error(diag, (struct diag_place){.file = options->operands.items[0]},
+                   "no rows of messages (wanted ping_pong, socket, message_stream or "
+                   "message_both_ways)");
+        return NULL;
+    }
+    struct calibrate_input input = {.raws = raws,
+                                    .n_raws = options->operands.n,
+                                    .base = &unknown_gpu,
+                                    .based = true,
+                                    .options = {.n_folds = n_folds}};
+    struct calibration *fit = calibrate(&input, perm, diag);
+    if (fit) fit->n_notes = 0; /* of what a GPU lacks */
+    return fit;
+}
+
+static bool read_card(const char *base, struct nic_profile *nic, struct arena *perm,
+                      struct diag *diag)
+{
+    static const char nothing[] = "{}";
+    struct json *json = json_read_text("--base", nothing, sizeof nothing - 1, perm, diag);
+    struct profile_reader reader = {.dir = load_profile_dir(perm), .perm = perm, .diag = diag};
+    int before = diag->n_messages;
+    profile_read_nic(&reader, (struct profile_ref){json, NULL, base}, nic);
+    return diag_quiet_since(diag, before);
+}
+
+static int fit_card(const struct options *options, int n_folds, struct arena *perm)
+{
+    struct diag diag = {.perm = perm};
+    struct nic_profile base;
+    bool fine = !options->base || read_card(options->base, &base, perm, &diag);
+    struct calibration *fit = fine ? fit_messages(options, n_folds, perm, &diag) : NULL;
+    if (!fit || !diag_ok(&diag)) {
+        diag_print(&diag, stderr);
+        return EXIT_INPUT;
+    }
+    struct card card = card_fit(fit, options->base ? &base : NULL, *perm);
+    if (options->out) {
+        struct fit_profile profile = {options->name ? options->name : "", options->base};
+        struct sink sink = sink_open(options->out, perm);
+        fit_card_write(sink.out, &profile, &card, fit, *perm);
+        sink_close(&sink);
+    }
+    struct sink sink = sink_open(NULL, perm);
+    if (options->json) {
+        fit_json_print(sink.out, fit, *perm);
+    } else {
+        fit_page_print(sink.out, fit, *perm);
+        fit_card_print(sink.out, &card);
+    }
+    sink_close(&sink);
+    return EXIT_FINE;
+}
+
 int fit_command(const struct options *options, struct arena *perm)
 {
     if (options->against.n > 0) return against_fit_command(options, perm);
@@ -107,6 +187,7 @@ int fit_command(const struct options *options, struct arena *perm)
         fprintf(stderr, "dpsim: --folds wants a number from 2 to %d\n", MOST_FOLDS);
         return EXIT_USAGE;
     }
+    if (options->link) return fit_card(options, (int)folds, perm);
     struct diag diag = {.perm = perm};
     const struct calibration *fit = fit_all(options, (int)folds, perm, &diag);
     if (!fit || !diag_ok(&diag)) {

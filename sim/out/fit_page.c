@@ -147,6 +147,31 @@ void fit_page_print(FILE *out, const struct calibration *fit, struct arena scrat
     for (int i = 0; i < fit->n_notes; i++) fprintf(out, "  %s\n", fit->notes[i]);
 }
 
+static void print_card_value(FILE *out, const char *key, double value, enum dim dim)
+{
+    char text[32];
+    unit_print(value, dim, text, sizeof text);
+    fprintf(out, "  %-18s %12s\n", key, text);
+}
+
+void fit_card_print(FILE *out, const struct card *card)
+{
+    const struct nic_profile *nic = &card->nic;
+    fputs("\nas a network card\n", out);
+    print_card_value(out, "bandwidth", nic->bandwidth_Bps, DIM_RATE);
+    print_card_value(out, "efficiency", nic->efficiency, DIM_FRACTION);
+    if (card->start) {
+        print_card_value(out, "latency", nic->latency_s, DIM_TIME);
+        print_card_value(out, "host_latency", nic->host_latency_s, DIM_TIME);
+        print_card_value(out, "handshake", nic->handshake_s, DIM_TIME);
+        print_card_value(out, "eager", nic->eager_B, DIM_SIZE);
+    } else {
+        fputs("  no rows of ping_pong or socket: latencies stay\n", out);
+    }
+    fprintf(out, "  its messages are off by %.1f %% (median), 90th percentile %.1f %%\n",
+            percent(card->error.median), percent(card->error.p90));
+}
+
 static void json_error(struct writer *writer, const char *key, const struct calibrate_error *error)
 {
     writer_flat_object(writer, key);

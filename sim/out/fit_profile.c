@@ -201,6 +201,25 @@ static void write_entry(struct writer *writer, const struct entry *entry)
         writer_text(writer, entry->key, entry->value);
 }
 
+static void write_entries(FILE *out, const char *kind, const struct fit_profile *profile,
+                          const struct entries *entries, const struct calibration *fit)
+{
+    struct arena *perm = entries->perm;
+    struct writer writer = {.out = out};
+    writer_object(&writer, NULL);
+    writer_text(&writer, "kind", kind);
+    if (profile->base) writer_text(&writer, "base", base_text(profile->base, perm));
+    writer_text(&writer, "name", profile->name[0] ? profile->name : fit->device);
+    writer_text(&writer, "source", arena_text(perm, "measured on %s", machine(fit, perm)));
+    for (int i = 0; i < entries->n; i++) write_entry(&writer, &entries->items[i]);
+    writer_object(&writer, "sources");
+    for (int i = 0; i < entries->n; i++)
+        writer_text(&writer, entries->items[i].key, entries->items[i].source);
+    writer_end(&writer);
+    write_calibration(&writer, fit, *perm);
+    writer_end(&writer);
+}
+
 void fit_profile_write(FILE *out, const struct fit_profile *profile, const struct calibration *fit,
                        struct arena scratch)
 {
@@ -209,17 +228,41 @@ void fit_profile_write(FILE *out, const struct fit_profile *profile, const struc
     add_launch(&entries, fit);
     for (int p = 0; p < fit->n_parts; p++) add_fitted(&entries, fit, &fit->parts[p]);
     add_reset(&entries, fit);
-    struct writer writer = {.out = out};
-    writer_object(&writer, NULL);
-    writer_text(&writer, "kind", "gpu");
-    if (profile->base) writer_text(&writer, "base", base_text(profile->base, &scratch));
-    writer_text(&writer, "name", profile->name[0] ? profile->name : fit->device);
-    writer_text(&writer, "source", arena_text(&scratch, "measured on %s", machine(fit, &scratch)));
-    for (int i = 0; i < entries.n; i++) write_entry(&writer, &entries.items[i]);
-    writer_object(&writer, "sources");
-    for (int i = 0; i < entries.n; i++)
-        writer_text(&writer, entries.items[i].key, entries.items[i].source);
-    writer_end(&writer);
-    write_calibration(&writer, fit, scratch);
-    writer_end(&writer);
+    write_entries(out, "gpu", profile, &entries, fit);
+}
+
+/* how the number was told, and how far the card's law is off */
+static const char *card_source(const struct card *card, const struct calibrate_part *part,
+                               const struct calibration *fit, struct arena *perm)
+{
+    return arena_text(
+        perm,
+        "fitted to %d messages (%s) measured on %s; line in size: median error %.1f %%, of octaves "
+        "left out %.1f and 90th percentile %.1f %%; as a card: median %.1f, 90th percentile %.1f "
+        "%%",
+        part->n_rows, part->name, machine(fit, perm), 100.0 * part->fitted.median,
+        100.0 * part->left_out.median, 100.0 * part->left_out.p90, 100.0 * card->error.median,
+        100.0 * card->error.p90);
+}
+
+void fit_card_write(FILE *out, const struct fit_profile *profile, const struct card *card,
+                    const struct calibration *fit, struct arena scratch)
+{
+    struct entries entries = {.perm = &scratch};
+    const struct nic_profile *nic = &card->nic;
+    const char *rate = card_source(card, card->rate, fit, &scratch);
+    add(&entries, "bandwidth", nic->bandwidth_Bps, DIM_RATE,
+        profile->base && nic->efficiency < 1.0 ? "of the base" : rate);
+    add(&entries, "efficiency", nic->efficiency, DIM_FRACTION, rate);
+    if (card->start) {
+        const char *start = card_source(card, card->start, fit, &scratch);
+        add(&entries, "latency", nic->latency_s, DIM_TIME,
+            nic->host_latency_s > 0.0 && profile->base ? "of the base"
+            : profile->base                            ? start
+                            : "none: all of the start-up is in host_latency");
+        add(&entries, "host_latency", nic->host_latency_s, DIM_TIME, start);
+        add(&entries, "handshake", nic->handshake_s, DIM_TIME, start);
+        add(&entries, "eager", nic->eager_B, DIM_SIZE, start);
+    }
+    write_entries(out, "nic", profile, &entries, fit);
 }

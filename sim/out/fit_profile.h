@@ -4,6 +4,7 @@
 #define OUT_FIT_PROFILE_H
 
 #include "study/calibrate.h"
+#include "study/card.h"
 
 struct fit_profile {
     const char *name; /* "" = the device's */
@@ -11,5 +12,9 @@ struct fit_profile {
 };
 void fit_profile_write(FILE *out, const struct fit_profile *profile, const struct calibration *fit,
                        struct arena scratch);
+
+/* fit_card_write — the same of a network card, which was fitted to messages. */
+void fit_card_write(FILE *out, const struct fit_profile *profile, const struct card *card,
+                    const struct calibration *fit, struct arena scratch);
 
 #endif

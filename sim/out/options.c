@@ -61,6 +61,7 @@ const struct command_row command_rows[N_COMMANDS] = {
                   "written; a scenario reads it as \"gpu\": \"path/file.json\". Errors are of "
                   "ln(predicted /\n"
                   "measured); left out: of shapes that had no part in the fit.\n"
+                  "With --link, messages become a network card, \"nic\": \"path/file.json\".\n"
                   "With --against SCENARIO, RAW is any file that `dpsim import` reads, and what is "
                   "fitted are the\n"
                   "few constants of that cluster: compute, latency, rates, a fixed time per step. "
@@ -159,9 +160,11 @@ const struct option_row option_rows[] = {
      "(JSON); import: the rows or profile"},
     {"--name", NULL, TEXT(name), FOR(COMMAND_FIT), "NAME", NULL,
      "name of the profile (default: the device that was measured)"},
+    {"--link", NULL, FLAG(link), FOR(COMMAND_FIT), NULL, NULL,
+     "fit a network card to messages (ping_pong, socket, message_stream), not a GPU"},
     {"--base", NULL, TEXT(base), FOR(COMMAND_FIT) | FOR(COMMAND_IMPORT), "PROFILE", NULL,
-     "a shipped GPU (of import: server) or a file: what is not measured, and nominal peaks, stay "
-     "as there"},
+     "a shipped GPU (with --link: card; of import: server) or a file: what is not measured, and "
+     "nominal peaks, stay as there"},
     {"--device", NULL, TEXT(device), FOR(COMMAND_FIT), "NAME", NULL,
      "of a table of products: rows with this in the column gpu"},
     {"--dtype", NULL, TEXT(dtype), FOR(COMMAND_FIT), "TYPE", NULL,

@@ -35,7 +35,7 @@ struct options {
     enum command command;
     struct text_list operands;
     struct text_list sets, against;
-    bool json, csv, explain, markdown, help, version, as_tuner;
+    bool json, csv, explain, markdown, help, version, as_tuner, link;
     const char *trace, *fidelity, *list, *dot;
     const char *begin, *end, *factor, *op, *algorithm, *protocol;
     const char *table, *out, *report;

@@ -56,6 +56,38 @@ test_that "types that were not measured are warned of" prints "no products in fp
 sed 's/"batch_per_gpu": 1/"batch_per_gpu": 512/' "$work/small.json" >"$work/large.json"
 test_that "sizes that were measured are not" prints "3 of 52 linear layers" run "$work/large.json"
 
+# pong LAST — half round trips up to LAST bytes: 5 us and 10 GB/s, and 20 us more above 16 KiB
+pong() {
+    printf '# raw: 1\n# device: two servers\n# date: 2026-01-31\nbenchmark,size_B,n_ranks,time_s\n'
+    awk -v last="$1" 'BEGIN { for (s = 8; s <= last; s *= 2)
+        printf "ping_pong,%d,2,%.9g\n", s, 5e-6 + s / 10e9 + (s > 16384 ? 20e-6 : 0) }'
+}
+pong 268435456 >"$work/pong.csv"
+test_that "messages become a card" prints "as a network card" fit --link --base ib-edr --name mine --out "$work/card.json" "$work/pong.csv"
+test_that "it is JSON" awk -f tests/cli/json.awk "$work/card.json"
+test_that "its rate is a share of the base's line rate" grep -q '"efficiency": 0.8' "$work/card.json"
+# 5 us less two links of 0.73 us
+test_that "what the links do not take is the hosts'" grep -q '"host_latency": "3.54us"' "$work/card.json"
+test_that "large messages have a handshake" grep -q '"handshake": "20us"' "$work/card.json"
+test_that "each number says its data and its left-out error" grep -q '"efficiency": "fitted to 26 messages.*left out 0.0' "$work/card.json"
+test_that "a program gets a card's lines as JSON" prints_json fit --link --json "$work/pong.csv"
+test_that "a card needs no base" run 0 fit --link --out "$work/own.json" "$work/pong.csv"
+test_that "then what was reached is its rate" grep -q '"bandwidth": "10GB/s"' "$work/own.json"
+test_that "a GPU's file has no messages" fails 1 "no rows of messages" fit --link "$work/raw.csv"
+test_that "a card's base is a card" fails 1 'unknown nic "t4"' fit --link --base t4 "$work/pong.csv"
+cat >"$work/two.json" <<EOF
+{"model": "resnet50", "gpu": "t4", "node": {"gpus": 1}, "n_gpus": 2, "batch_per_gpu": 8, "precision": "fp32",
+ "nic": "./card.json", "library": "open-mpi"}
+EOF
+# 5 us + 20 us 64 KiB / (64 + 32 KiB) + 64 KiB / 10 GB/s = 24.9 us, and 2 us of the library
+run 0 collective "$work/two.json" --op broadcast -b 64K -e 64K --csv
+test_that "a collective is sent by the card" awk -F, 'NR == 2 { fine = $2 > 26.8e-6 && $2 < 27.0e-6 } END { exit !fine }' "$work/out"
+test_that "a step is" run 0 run "$work/two.json"
+test_that "messages that were measured are not warned of" sh -c "! grep -q 'messages between' $work/out"
+pong 65536 >"$work/short.csv"
+run 0 fit --link --base ib-edr --out "$work/card.json" "$work/short.csv"
+test_that "messages that were not measured are" prints "measured for two servers: 8 to 6.6e+04 B" run "$work/two.json"
+
 # refused LINE ROW WORDS — a raw file with this row at the end is refused with its line
 refused() {
     raw "$2" >"$work/bad.csv"
