@@ -37,8 +37,8 @@ static struct maker *maker_open(struct arena *perm)
 {
     struct maker *maker = arena_new(perm, struct maker, 1);
     maker->heads[0] = (struct raw_head){"device", "two servers"};
-    maker->raw = (struct raw){
-        .file = "raw.csv", .heads = maker->heads, .n_heads = 1, .rows = maker->rows};
+    maker->raw =
+        (struct raw){.file = "raw.csv", .heads = maker->heads, .n_heads = 1, .rows = maker->rows};
     return maker;
 }
 
