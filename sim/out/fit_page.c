@@ -168,8 +168,9 @@ void fit_card_print(FILE *out, const struct card *card)
     } else {
         fputs("  no rows of ping_pong or socket: latencies stay\n", out);
     }
-    fprintf(out, "  its messages are off by %.1f %% (median), 90th percentile %.1f %%\n",
-            percent(card->error.median), percent(card->error.p90));
+    fprintf(out, "  its %s are off by %.1f %% (median), 90th percentile %.1f %%\n",
+            card->start ? "half round trips" : "messages", percent(card->error.median),
+            percent(card->error.p90));
 }
 
 static void json_error(struct writer *writer, const char *key, const struct calibrate_error *error)

@@ -53,7 +53,7 @@ static void set_start(struct nic_profile *nic, const struct calibrate_part *part
     nic->latency_s = fmin(nic->latency_s, alpha_s / 2.0);
     nic->host_latency_s = fmax(alpha_s - 2.0 * nic->latency_s, 0.0);
     nic->handshake_s = fmax(more_s, 0.0);
-    nic->eager_B = constant_of(part, "second_from", nic->eager_B);
+    if (nic->handshake_s > 0.0) nic->eager_B = constant_of(part, "second_from", nic->eager_B);
 }
 
 double card_message_s(const struct nic_profile *nic, double size_B)

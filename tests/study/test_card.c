@@ -75,6 +75,7 @@ static void a_line_is_told_by_the_bases_line_rate_and_latency(void **state)
     assert_close(card.nic.latency_s, 0.7e-6, 1e-12);
     assert_close(card.nic.host_latency_s, 2.6e-6, 1e-3);
     assert_close(card.nic.handshake_s + 1, 1, 1e-12);
+    assert_close(card.nic.eager_B, 8192, 1e-12);
     assert_true(card.error.p90 < 1e-3);
     assert_close(card_message_s(&card.nic, 1e6), 4e-6 + 1e6 / 10e9, 1e-3);
 }
