@@ -5,7 +5,7 @@
 enum { N_NODES = 48 };
 
 /* A parameter server on each of 48 machines, a stream and a tensor for each, all tensors of other sizes. */
-static const struct plan *served(struct arena *perm)
+static const struct plan *served(bool fold, struct arena *perm)
 {
     struct topo *topo = build_topo(&single_node, &one_switch, N_NODES, perm);
     struct job *job = new_job((struct mesh){1, {N_NODES}, {"dp"}}, 1, perm);
@@ -18,7 +18,9 @@ static const struct plan *served(struct arena *perm)
         op.root = s;
         program_add_op(program, op, perm);
     }
-    return plan_build(build_inputs(topo, job, perm), perm);
+    struct inputs *in = build_inputs(topo, job, perm);
+    in->fold = fold;
+    return plan_build(in, perm);
 }
 
 /* The same with all loads: links that change are all watched, and this one changes long after the end. */
@@ -43,7 +45,7 @@ static const struct plan *watched(const struct plan *plan, struct arena *perm)
 static void links_that_never_fill_are_dropped_and_nothing_else_changes(void **state)
 {
     struct arena perm = *(struct arena *)*state;
-    const struct plan *plan = served(&perm);
+    const struct plan *plan = served(true, &perm);
     const struct plan *all = watched(plan, &perm);
     const struct load_list *lists = slack_loads(plan, &scale_none, &perm);
     assert_non_null(lists);
@@ -61,7 +63,7 @@ static void links_that_never_fill_are_dropped_and_nothing_else_changes(void **st
 static void what_holds_a_bundle_alone_is_kept(void **state)
 {
     struct arena perm = *(struct arena *)*state;
-    const struct plan *plan = served(&perm);
+    const struct plan *plan = served(true, &perm);
     struct scale scale = scale_none;
     for (int t = 0; t < N_TIERS; t++) {
         scale.tier[t] = 4.0;
@@ -83,6 +85,15 @@ static void what_holds_a_bundle_alone_is_kept(void **state)
     }
 }
 
+static void folded_servers_take_as_long_as_unfolded(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    const struct run *folded = engine_run(served(true, &perm), &scale_none, &perm);
+    const struct plan *all = watched(served(false, &perm), &perm);
+    assert_int_equal(all->n_classes, N_NODES);
+    assert_close(folded->iteration_s, engine_run(all, &scale_none, &perm)->iteration_s, 1e-9);
+}
+
 /* Looking would cost more than it saves. */
 static void plans_of_few_loads_are_left_alone(void **state)
 {
@@ -98,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_that_never_fill_are_dropped_and_nothing_else_changes),
         cmocka_unit_test(what_holds_a_bundle_alone_is_kept),
+        cmocka_unit_test(folded_servers_take_as_long_as_unfolded),
         cmocka_unit_test(plans_of_few_loads_are_left_alone),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
