@@ -156,7 +156,7 @@ SH_SUITES = $(foreach s,$(filter-out $(if $(filter asan,$(BUILD)),lint docs),$(S
 suites: $(C_SUITES) $(C_REPLAYS) $(if $(strip $(SH_SUITES) $(filter-out $(FLOORS) fuzz lint,$(SUITES))),$(OUT)/dpsim $(OUT)/dpsim-calib)
 
 run-suites:
-	@DPSIM=$(OUT)/dpsim CALIB=$(OUT)/dpsim-calib tests/run.sh $(TOTALS) $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
+	@DPSIM=$(OUT)/dpsim CALIB=$(OUT)/dpsim-calib tests/run.sh $(or $(TOTALS),/dev/null) $(C_SUITES) $(C_REPLAYS) $(SH_SUITES)
 test:
 	@$(call need,$(FOR_TEST))
 	@mkdir -p $(BUILD_DIR) && totals=$$(mktemp $(BUILD_DIR)/totals.XXXXXX); \
