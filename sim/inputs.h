@@ -50,7 +50,8 @@ struct prices {
 
 struct inputs {
     const char *scenario; /* its name or file */
-    struct model *model;
+    struct model
+        *model; /* NULL: the scenario names none, as nothing is trained; then there is no job */
     struct gpu gpu;
     struct node_spec node;
     struct fabric_spec fabric;

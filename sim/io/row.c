@@ -768,8 +768,10 @@ static void add_last(struct mapper *map, const struct members *members)
 static void load(struct mapper *map)
 {
     struct diag diag = {.perm = map->perm};
-    map->job.inputs = scenario_load_text("row", map->text, (size_t)map->length,
-                                         map->reader->options, NULL, map->perm, &diag);
+    struct scenario_options options = *map->reader->options;
+    options.no_step = map->reader->form->collective;
+    map->job.inputs =
+        scenario_load_text("row", map->text, (size_t)map->length, &options, NULL, map->perm, &diag);
     if (map->job.inputs) return;
     const char *message = diag.messages[0];
     const char *pointer = strstr(message, ": /");

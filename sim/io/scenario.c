@@ -257,7 +257,7 @@ static void load_model(const struct loader *load)
     struct model_keys keys = {.name = "", .layers = "", .kind = "own"};
     const struct json_node *node = load_part(load, &key_parts[KEYS_MODEL], &keys);
     if (!node) {
-        if (!json_get(load->root, "model")) {
+        if (!json_get(load->root, "model") && !load->options->no_step) {
             diag_error(load->diag, place(load, NULL),
                        "missing key \"model\" (a name or an object)");
         }
@@ -701,10 +701,10 @@ static struct train_spec train_of(const struct top_keys *top)
     };
 }
 
-/* With several jobs each has its own batch. */
+/* With several jobs each has its own batch, and without a step there is none. */
 static const struct field *fields_of_top(const struct loader *load)
 {
-    if (!json_get(load->root, "jobs")) return top_fields;
+    if (!json_get(load->root, "jobs") && !load->options->no_step) return top_fields;
     struct field *fields = arena_new(load->perm, struct field, n_top_fields);
     for (int i = 0; i < n_top_fields; i++) {
         fields[i] = top_fields[i];
@@ -989,7 +989,7 @@ static void build(const struct loader *load)
         return;
     }
     load_placement(load, 0, arena_new(load->perm, bool, in->topo->n_gpus));
-    build_job(load);
+    if (in->model) build_job(load);
 }
 
 /* adjust_spread — what was measured beside the scenario says how far off it is, in compute and network. */

@@ -16,6 +16,7 @@ struct scenario_options {
         profile_dir; /* where shipped profiles live: scenarios/ of the source tree or the installed share */
     const struct profile_edits *edits; /* of shipped profiles; NULL = none */
     bool tuner;                        /* read the library's own estimate, too */
+    bool no_step; /* nothing is trained: model and batch may be missing, and then there is no job */
 };
 
 /* scenario_load — NULL when diag got an error. log (may be NULL) collects every value used and whether

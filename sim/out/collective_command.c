@@ -283,7 +283,7 @@ int collective_command(const struct options *options, struct arena *perm)
         return EXIT_USAGE;
     }
     struct diag diag = {.perm = perm};
-    struct loaded loaded = load_scenario(options->operands.items[0], NULL, options, perm, &diag);
+    struct loaded loaded = load_network(options, perm, &diag);
     if (!diag_ok(&diag)) {
         diag_print(&diag, stderr);
         return EXIT_INPUT;

@@ -55,6 +55,15 @@ static void append(struct text_list *all, const struct text_list *more)
     for (int i = 0; more && i < more->n; i++) all->items[all->n++] = more->items[i];
 }
 
+static struct loaded load(const char *file, const struct scenario_options *how, struct arena *perm,
+                          struct diag *diag)
+{
+    struct loaded loaded = {0};
+    loaded.inputs = scenario_load(file, how, &loaded.log, perm, diag);
+    loaded.question = find_question(&loaded.log);
+    return loaded;
+}
+
 struct loaded load_scenario(const char *file, const struct text_list *extra,
                             const struct options *options, struct arena *perm, struct diag *diag)
 {
@@ -67,10 +76,19 @@ struct loaded load_scenario(const char *file, const struct text_list *extra,
         .n_sets = sets.n,
         .fidelity = options->fidelity,
         .profile_dir = load_profile_dir(perm),
-        .tuner = options->as_tuner,
     };
-    struct loaded loaded = {0};
-    loaded.inputs = scenario_load(file, &how, &loaded.log, perm, diag);
-    loaded.question = find_question(&loaded.log);
-    return loaded;
+    return load(file, &how, perm, diag);
+}
+
+struct loaded load_network(const struct options *options, struct arena *perm, struct diag *diag)
+{
+    struct scenario_options how = {
+        .sets = options->sets.items,
+        .n_sets = options->sets.n,
+        .fidelity = options->fidelity,
+        .profile_dir = load_profile_dir(perm),
+        .tuner = options->as_tuner,
+        .no_step = true,
+    };
+    return load(options->operands.items[0], &how, perm, diag);
 }

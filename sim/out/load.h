@@ -20,4 +20,7 @@ struct loaded {
 struct loaded load_scenario(const char *file, const struct text_list *extra,
                             const struct options *options, struct arena *perm, struct diag *diag);
 
+/* load_network — the operand, for what trains nothing: model and batch may be missing. */
+struct loaded load_network(const struct options *options, struct arena *perm, struct diag *diag);
+
 #endif

@@ -275,7 +275,7 @@ static bool draw(const struct options *options, const struct inputs *in, struct 
 int topo_command(const struct options *options, struct arena *perm)
 {
     struct diag diag = {.perm = perm};
-    struct loaded loaded = load_scenario(options->operands.items[0], NULL, options, perm, &diag);
+    struct loaded loaded = load_network(options, perm, &diag);
     if (!diag_ok(&diag)) {
         diag_print(&diag, stderr);
         return EXIT_INPUT;

@@ -31,6 +31,7 @@ static const struct inputs *load(const struct against_case *this,
     struct scenario_options how = *options;
     how.sets = this->sets;
     how.n_sets = this->n_sets;
+    how.no_step = !this->step;
     return scenario_load(this->scenario, &how, NULL, perm, diag);
 }
 
@@ -62,11 +63,12 @@ static int open_case(struct opening *opening, const struct raw_row *row)
 {
     struct against *against = opening->against;
     const struct scenario_options *options = against->options;
-    double batch = raw_find(row->benchmark)->class == RAW_STEP ? (double)row->batch : 0;
+    bool step = raw_find(row->benchmark)->class == RAW_STEP;
+    double batch = step ? (double)row->batch : 0;
     for (int c = 0; c < against->n_cases; c++) {
         const struct against_case *known = &against->cases[c];
         if (known->scenario == opening->scenario && known->n_gpus == row->n_ranks &&
-            fabs(known->batch - batch) < 0.5)
+            known->step == step && fabs(known->batch - batch) < 0.5)
             return c;
     }
     struct diag_place place = {.file = opening->measured->raw.file, .line = row->line};
@@ -74,8 +76,8 @@ static int open_case(struct opening *opening, const struct raw_row *row)
         diag_error(opening->diag, place, "more than %d numbers of GPUs and batches", MAX_CASES);
         return -1;
     }
-    struct against_case this = {opening->scenario, row->n_ranks, batch, options->sets,
-                                options->n_sets};
+    struct against_case this = {opening->scenario, row->n_ranks,   step, batch,
+                                options->sets,     options->n_sets};
     if (row->n_ranks > 0)
         with_set(&this, arena_text(opening->perm, "/n_gpus=%d", row->n_ranks), opening->perm);
     const struct inputs *in = load(&this, options, opening->perm, opening->diag);

@@ -29,6 +29,7 @@ struct against_point {
 struct against_case {
     const char *scenario;
     int n_gpus;   /* 0: as written */
+    bool step;    /* the scenario names a model */
     double batch; /* of the whole job; 0: as written */
     const char *const *sets;
     int n_sets;

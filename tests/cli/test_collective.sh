@@ -48,6 +48,15 @@ test_that "an all-to-all of 128 servers fits in 2 GB" prints "all_to_all" collec
     --set '/fabric={"kind":"fat-tree","hosts_per_leaf":8}'
 test_that "the library's own estimate stands beside the prediction" prints 25.214764 collective $good --as-tuner -b 128 -e 128 --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --set '/library="nccl-2.18"' --set '/tuner="nccl-tuner-2.22"'
 test_that "a library without an estimate says so" fails 1 "makes no estimate" collective $good --as-tuner --set '/library="gloo"'
+echo '{"gpu": "h100-sxm-80", "n_gpus": 16}' >"$work/network.json"
+test_that "a collective needs no model" prints "all_reduce, 16 GPUs" collective "$work/network.json" -b 1M -e 1M
+test_that "nor does a network" prints "16 in 2 nodes" topo "$work/network.json"
+test_that "a step does" fails 1 'missing key "model"' run "$work/network.json"
+"$dpsim" collective "$work/network.json" -b 1M -e 4M >"$work/own.log"
+test_that "nor do measured collectives to compare with" run 0 check "$work/own.log" --against "$work/network.json"
+echo 'gpus,batch,time_s
+16,1024,0.2' >"$work/steps.csv"
+test_that "measured steps do" fails 1 'missing key "model"' check "$work/steps.csv" --against "$work/network.json"
 test_that "one GPU has nobody to talk to" fails 1 "2 GPUs" collective $good --set /n_gpus=1
 test_that "a missing file is an input error" fails 1 "no-such.json" collective no-such.json
 test_that "what the usual server has can be changed without naming it" prints "all_reduce" collective $good -b 1M -e 1M --set /node/gpudirect=false --set /nic/efficiency=0.5 --set /library/channels=8
