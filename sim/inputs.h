@@ -43,6 +43,7 @@ struct own_estimate {
 /* what the parts of the network between servers cost and draw; 0 = not known */
 struct prices {
     const char *name;                                            /* NULL = none given */
+    const char *currency;                                        /* "" = not said */
     double switch_cost, port_cost;                               /* a port with a cable in it */
     double nic_cable_cost, fabric_cable_cost, global_cable_cost; /* optics at both ends included */
     double switch_W, port_W, cable_W; /* of a cable: optics at both ends */

@@ -437,6 +437,9 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     double one_gpu_throughput = one_gpu_samples / result->one_gpu_s;
     result->scaling_efficiency = result->throughput / (in->n_gpus * one_gpu_throughput);
     result->memory_B = result->run->peak_memory_B;
+    const struct program *fullest = plan_program(result->plan, result->run->peak_class);
+    result->held = fullest->held;
+    result->activations_B = result->memory_B - fullest->static_B;
     result->fits = result->memory_B <= in->gpu.memory_B;
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);

@@ -46,6 +46,8 @@ struct result {
     double scaling_efficiency;   /* throughput / (n_gpus * throughput of one GPU) */
     double bytes_sent_B;         /* per GPU and step, at least */
     double memory_B;             /* peak of the fullest GPU */
+    struct held held;            /* of it, all the time; the rest are activations */
+    double activations_B;
     bool fits;
     double mfu; /* model FLOPs (forward + backward, no recompute) / peak of the precision */
     const char *limit_kind, *limit_name;

@@ -45,6 +45,7 @@ struct nccl {
     int n_hosts;
     bool too_many_hosts;
     double largest_Bps, factor; /* bus over algorithm bandwidth, where that is most exact */
+    int factor_line;
     double bus_sum, average;
     int n_bus;
     bool sums, rooted;
@@ -91,14 +92,20 @@ const char *nccl_type(const char *name)
     return "";
 }
 
-/* The other way round of busbw / algbw: 2 (n - 1) / n or (n - 1) / n, see row_bus_factor. */
+/* ways_of — of a rank's port: busbw / algbw is 2 (n - 1) / n, (n - 1) / n, or 1 whatever n is (0 ways),
+ * see row_bus_factor. */
+static int ways_of(const char *collective)
+{
+    if (!strcmp(collective, "all_reduce")) return 2;
+    return !strcmp(collective, "reduce_scatter") || !strcmp(collective, "all_gather") ||
+           !strcmp(collective, "all_to_all");
+}
+
 int nccl_ranks(const char *collective, double factor)
 {
-    bool both_ways = !strcmp(collective, "all_reduce");
-    double share = both_ways ? factor / 2 : factor;
-    if (!both_ways && strcmp(collective, "reduce_scatter") != 0 &&
-        strcmp(collective, "all_gather") != 0 && strcmp(collective, "all_to_all") != 0)
-        return 0;
+    int ways = ways_of(collective);
+    if (ways == 0) return 0;
+    double share = factor / ways;
     if (!(share > 0.4 && share < 0.9)) return 0; /* more ranks than ten are lost in the rounding */
     return (int)lround(1 / (1 - share));
 }
@@ -275,6 +282,7 @@ static void keep_block(struct reading *reading, struct nccl *nccl, struct raw_ro
         if (block->algbw <= nccl->largest_Bps) return;
         nccl->largest_Bps = block->algbw;
         nccl->factor = block->busbw / block->algbw;
+        nccl->factor_line = reading->line;
     }
 }
 
@@ -368,16 +376,42 @@ static const char *guess(const struct nccl *nccl)
     return NULL; /* all_gather and all_to_all look alike */
 }
 
+static void add_note(struct reading *reading, const char *text)
+{
+    reading->note = reading->note ? arena_text(reading->perm, "%s; %s", reading->note, text) : text;
+}
+
 static void check_average(struct reading *reading, const struct nccl *nccl)
 {
     if (nccl->n_bus == 0 || nccl->average <= 0) return;
     double own = nccl->bus_sum / nccl->n_bus;
     if (fabs(own - nccl->average) <= BANDWIDTH_ROUND + BANDWIDTH_SLACK * own) return;
-    reading->note =
-        arena_text(reading->perm,
-                   "line %d: the file's average bus bandwidth is %.4g GB/s, that of its "
-                   "rows %.4g: rows are missing or changed",
-                   reading->line, nccl->average, own);
+    add_note(reading, arena_text(reading->perm,
+                                 "line %d: the file's average bus bandwidth is %.4g GB/s, that of "
+                                 "its rows %.4g: rows are missing or changed",
+                                 reading->line, nccl->average, own));
+}
+
+/* A list of ranks that lacks some, as when a log was cut, shows in what busbw is of algbw. */
+static void check_ranks(struct reading *reading, const struct nccl *nccl, const char *collective,
+                        int n_ranks)
+{
+    int ways = ways_of(collective);
+    if (ways == 0 || n_ranks < 1 || nccl->largest_Bps <= 0) return;
+    double wanted = ways * (n_ranks - 1.0) / n_ranks;
+    double rounding = BANDWIDTH_ROUND * (1 + nccl->factor) / nccl->largest_Bps;
+    if (fabs(nccl->factor - wanted) <= rounding) return;
+    double left = 1 - nccl->factor / ways; /* 1 / n */
+    const char *says = left > 0.0 && left < 1.0
+                           ? arena_text(reading->perm, "says %ld ranks", lround(1 / left))
+                           : "no number of ranks gives";
+    add_note(reading,
+             arena_text(reading->perm,
+                        "line %d: busbw is %.4g times algbw, which %s; %s %d, which gives %.4g "
+                        "(--ranks says how many took part)",
+                        nccl->factor_line, nccl->factor, says,
+                        reading->options->n_ranks > 0 ? "--ranks is" : "the head names", n_ranks,
+                        wanted));
 }
 
 static const char *collective_of(const struct reading *reading, const struct nccl *nccl)
@@ -423,6 +457,7 @@ static void close_section(struct reading *reading, struct nccl *nccl)
         reading->rows[r].ranks_per_node = per_node;
     }
     check_average(reading, nccl);
+    check_ranks(reading, nccl, collective, n_ranks);
 }
 
 bool nccl_text_claims(const char *line)

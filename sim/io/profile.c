@@ -5,6 +5,7 @@
 #include "io/graph_file.h"
 #include "io/rows.h"
 #include "io/version.h"
+#include "io/words.h"
 #include "net/fabric.h"
 #include "net/routing.h"
 
@@ -213,7 +214,8 @@ static const struct field fabric_fields[] = {
     TEXT("kind", struct fabric_profile, spec.kind, "fat-tree", "one of the fabrics"),
     INT("levels", struct fabric_profile, spec.levels, 0, 3, "0", "fat-tree: 2 or 3; 0 = the fewest that fit"),
     INT("radix", struct fabric_profile, spec.radix, 0, 4096, "0", "fat-tree: ports per switch; 0 = chosen to fit"),
-    INT("hosts_per_leaf", struct fabric_profile, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: ports of network cards per leaf; 0 = from radix"),
+    INT("hosts_per_leaf", struct fabric_profile, spec.hosts_per_leaf, 0, 4096, "0", "fat-tree: servers that a leaf serves, with all their cards in its plane; where wiring is rail, with one card of each; 0 = by ports_per_leaf"),
+    INT("ports_per_leaf", struct fabric_profile, spec.ports_per_leaf, 0, 4096, "0", "fat-tree: the same by ports of network cards; 0 = from radix"),
     INT("leaves_per_pod", struct fabric_profile, spec.leaves_per_pod, 0, 4096, "0", "fat-tree: leaves in a pod (3 levels) or in all (2); 0 = from radix"),
     INT("pods", struct fabric_profile, spec.n_pods, 0, 4096, "0", "fat-tree: pods (3 levels); 0 = as many as needed"),
     REAL("oversubscription", DIM_NUMBER, struct fabric_profile, spec.oversubscription, 1, 1000, "1", "capacity of a leaf down / up"),
@@ -247,7 +249,8 @@ static const struct field fabric_fields[] = {
 
 static const struct field prices_fields[] = {
     TEXT("name", struct prices_profile, name, "", "name in reports"),
-    TEXT("source", struct prices_profile, source, "", "where the prices are from, and in which currency"),
+    TEXT("source", struct prices_profile, source, "", "where the prices are from"),
+    TEXT("currency", struct prices_profile, prices.currency, "", "of all costs, such as US dollars"),
     REAL("switch_cost", DIM_NUMBER, struct prices_profile, prices.switch_cost, 0, LARGE, "0", "of a switch; 0 = not known, as for the others"),
     REAL("port_cost", DIM_NUMBER, struct prices_profile, prices.port_cost, 0, LARGE, "0", "of a port of a switch with a cable in it, where switches are reckoned by ports"),
     REAL("nic_cable_cost", DIM_NUMBER, struct prices_profile, prices.nic_cable_cost, 0, LARGE, "0", "of a cable between a network card and its switch, what is plugged at both ends included"),
@@ -262,8 +265,8 @@ const struct profile_kind profile_kinds[N_PROFILE_KINDS] = {
     [PROFILE_GPU] = {"gpu", "hardware", "One GPU: what it computes and moves.", gpu_fields, N_OF(gpu_fields), false},
     [PROFILE_NODE] = {"node", "hardware", "A server: its GPUs, and what joins them inside.", node_fields, N_OF(node_fields), false},
     [PROFILE_NIC] = {"nic", "links", "A network card and its port.", nic_fields, N_OF(nic_fields), false},
-    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs. A version that has no profile of its own (nccl-2.21.5) takes the nearest before it; results name the one taken.", library_fields, N_OF(library_fields), false},
-    [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU.", framework_fields, N_OF(framework_fields), false},
+    [PROFILE_LIBRARY] = {"library", "libraries", "A communication library: what it picks and what that costs. A version that has no profile of its own (nccl-2.21.5) takes the nearest before it, nccl alone nccl-2.18; results and `--explain` name the one taken.", library_fields, N_OF(library_fields), false},
+    [PROFILE_FRAMEWORK] = {"framework", "frameworks", "A training framework: what it makes of a GPU. pytorch alone is pytorch-eager, megatron megatron-core, deepspeed megatron-deepspeed, tensorflow tf2-ngc; `--explain` names the one taken.", framework_fields, N_OF(framework_fields), false},
     [PROFILE_FABRIC] = {"fabric", "fabrics", "The network between servers: one of the fabrics, or that of a known system. Not needed on one server.", fabric_fields, N_OF(fabric_fields), true},
     [PROFILE_PRICES] = {"prices", "prices", "What the network between servers costs and draws, for `topo`; nothing is reckoned where it is not given.", prices_fields, N_OF(prices_fields), false},
     [PROFILE_TUNER] = {"tuner", "tuners", "What NCCL itself reckons of a collective, for `collective --as-tuner`; default: the library's.", tuner_fields, N_TUNER_FIELDS, false},
@@ -391,7 +394,8 @@ static struct diag_place place_of(const struct profile_reader *reader, struct pr
     return json_place(ref.json, node, reader->perm);
 }
 
-/* resolve — the file of a name or path, of a library's version the nearest before it; NULL after an error. */
+/* resolve — the file of a name or path, of a library's version the nearest before it, of a family's name a stated
+ * member; NULL after an error. */
 static const char *resolve(const struct profile_reader *reader, const struct profile_kind *kind,
                            struct profile_ref ref, const char *name, struct stat *status)
 {
@@ -412,6 +416,7 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
     int n = profile_list(reader->dir, kind, names, reader->perm);
     const char *nearest =
         kind == &profile_kinds[PROFILE_LIBRARY] ? version_nearest(name, names, n) : NULL;
+    if (!nearest) nearest = words_profile(kind->name, name);
     if (nearest) return resolve(reader, kind, ref, nearest, status);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;

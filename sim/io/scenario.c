@@ -6,6 +6,7 @@
 #include "io/links.h"
 #include "io/profile.h"
 #include "io/seats.h"
+#include "io/words.h"
 #include "workload/merge.h"
 #include "workload/parallel.h"
 
@@ -97,11 +98,24 @@ static struct profile_reader reader_of(const struct loader *load)
 /* Changes of what a scenario does not name itself: the profile that it has without the key. */
 static const char *const USUAL = "usual";
 
+/* An object without a base that lacks what it cannot do without means changes, too. */
+static bool lacks(const struct json_node *own, const char *key)
+{
+    const struct profile_kind *kind = profile_kinds;
+    while (strcmp(kind->name, key) != 0) kind++;
+    if (kind == &profile_kinds[PROFILE_LIBRARY]) return !json_get(own, "choices");
+    for (int f = 0; f < kind->n_fields; f++) {
+        if (!kind->fields[f].fallback && !json_get(own, kind->fields[f].key)) return true;
+    }
+    return false;
+}
+
 static struct profile_ref ref_of(const struct loader *load, const char *key, const char *fallback)
 {
     const struct json_node *own = json_get(load->root, key);
     const struct json_node *base = own ? json_get(own, "base") : NULL;
     bool usual = base && json_kind(base) == JSON_TEXT && strcmp(json_text(base), USUAL) == 0;
+    usual = usual || (own && !base && json_kind(own) == JSON_OBJECT && lacks(own, key));
     if (usual && fallback && fallback[0])
         json_set(load->json, arena_text(load->perm, "/%s/base", key), fallback, load->diag);
     return (struct profile_ref){load->json, json_get(load->root, key), fallback};
@@ -639,6 +653,12 @@ static void load_strategy(const struct loader *load)
     fill_strategy(&load->in->train, &keys);
     check_undivided(load, node);
     if (strategy_find(keys.kind)) return;
+    const char *instead = words_strategy(keys.kind);
+    if (instead) {
+        diag_error(load->diag, place(load, node), "no strategy is called \"%s\" (wanted %s)",
+                   keys.kind, instead);
+        return;
+    }
     const char *names[MAX_NAMES];
     int n = 0;
     while (n < n_strategies && n < MAX_NAMES) {

@@ -10,7 +10,7 @@
  *     /|\      /|\      /|\                         leaf0 leaf1      leaf2 leaf3
  *    0 1 2    3 4 5    6 7 8                        0 1   2 3        4 5   6 7
  *
- * m hosts and U uplinks a leaf; A pod switches ("spines"), leaf up-port p going to spine p mod A, so
+ * Hosts are the ports of network cards. m hosts and U uplinks a leaf; A pod switches ("spines"), leaf up-port p going to spine p mod A, so
  * U / A cables lie between each pair. With three levels a spine has V up-ports; spine a of every pod
  * belongs to plane a, whose C cores it reaches by up-port q mod C.
  *
@@ -37,6 +37,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { MAX_RADIX = 65536, FIRST_RADIX = 64, MAX_PARTS = 1 << 20 };
 static const double MAX_OVERSUBSCRIPTION = 1e6;
@@ -102,29 +103,29 @@ static double spine_worth(const struct fabric_spec *spec)
     return 1 / spec->core_oversubscription;
 }
 
-/* Fill in hosts_per_leaf; 0 when nothing says how many. */
+/* Fill in ports_per_leaf; 0 when nothing says how many. */
 static void choose_hosts(struct fabric_spec *spec, int n_ports)
 {
-    if (spec->hosts_per_leaf > 0) return;
+    if (spec->ports_per_leaf > 0) return;
     int n_pods = spec->levels == 2 ? 1 : spec->n_pods;
     int64_t n_leaves = (int64_t)spec->leaves_per_pod * n_pods;
     if (n_leaves > 0)
-        spec->hosts_per_leaf = ceil_div(n_ports, n_leaves);
+        spec->ports_per_leaf = ceil_div(n_ports, n_leaves);
     else if (spec->radix > 0)
-        spec->hosts_per_leaf = most_down_ports(spec->radix, leaf_worth(spec));
+        spec->ports_per_leaf = most_down_ports(spec->radix, leaf_worth(spec));
 }
 
 static bool fit_leaf(struct fabric_spec *spec, int n_ports, struct misfit *why)
 {
     choose_hosts(spec, n_ports);
-    int hosts = spec->hosts_per_leaf;
+    int hosts = spec->ports_per_leaf;
     if (hosts == 0) {
-        return MISFIT(why, "a switch of %d ports has none left for hosts at %g:1", spec->radix,
+        return MISFIT(why, "a switch of %d ports has none left for cards at %g:1", spec->radix,
                       spec->oversubscription);
     }
     int uplinks = up_ports(hosts, leaf_worth(spec));
     if (spec->radix > 0 && n_ports > hosts && uplinks > spec->radix - hosts) {
-        return MISFIT(why, "%d hosts per leaf need %d uplinks: more than %d ports per switch",
+        return MISFIT(why, "%d cards per leaf need %d uplinks: more than %d ports per switch",
                       hosts, uplinks, spec->radix);
     }
     return true;
@@ -132,19 +133,19 @@ static bool fit_leaf(struct fabric_spec *spec, int n_ports, struct misfit *why)
 
 static bool fit_two_levels(struct fabric_spec *spec, int n_ports, struct misfit *why)
 {
-    int hosts = spec->hosts_per_leaf;
+    int hosts = spec->ports_per_leaf;
     int n_leaves = ceil_div(n_ports, hosts);
     if (spec->leaves_per_pod == 0) spec->leaves_per_pod = n_leaves;
     if (spec->n_pods > 1) return MISFIT(why, "%d pods need 3 levels", spec->n_pods);
     spec->n_pods = 1;
     int64_t most = (int64_t)spec->leaves_per_pod * hosts;
     if (most < n_ports) {
-        return MISFIT(why, "%d leaves of %d hosts hold %lld ports: %d are wanted",
+        return MISFIT(why, "%d leaves of %d cards hold %lld ports: %d are wanted",
                       spec->leaves_per_pod, hosts, (long long)most, n_ports);
     }
     if (spec->radix > 0 && spec->leaves_per_pod > spec->radix) {
         return MISFIT(why,
-                      "2 levels of switches with %d ports hold %lld ports (%d leaves of %d hosts): "
+                      "2 levels of switches with %d ports hold %lld ports (%d leaves of %d cards): "
                       "%d are wanted",
                       spec->radix, (long long)spec->radix * hosts, spec->radix, hosts, n_ports);
     }
@@ -161,12 +162,12 @@ static void choose_leaves(struct fabric_spec *spec, int n_leaves)
     else if (spec->radix > 0)
         spec->leaves_per_pod = most_down_ports(spec->radix, spine_worth(spec));
     else
-        spec->leaves_per_pod = spec->hosts_per_leaf;
+        spec->leaves_per_pod = spec->ports_per_leaf;
 }
 
 static bool fit_three_levels(struct fabric_spec *spec, int n_ports, struct misfit *why)
 {
-    int hosts = spec->hosts_per_leaf;
+    int hosts = spec->ports_per_leaf;
     int n_leaves = ceil_div(n_ports, hosts);
     int radix = spec->radix;
     choose_leaves(spec, n_leaves);
@@ -183,7 +184,7 @@ static bool fit_three_levels(struct fabric_spec *spec, int n_ports, struct misfi
     }
     int64_t most = (int64_t)leaves * hosts;
     if (most * spec->n_pods < n_ports) {
-        return MISFIT(why, "%d pods of %d leaves of %d hosts hold %lld ports: %d are wanted",
+        return MISFIT(why, "%d pods of %d leaves of %d cards hold %lld ports: %d are wanted",
                       spec->n_pods, leaves, hosts, (long long)(most * spec->n_pods), n_ports);
     }
     if (radix > 0 && spec->n_pods > radix) {
@@ -219,7 +220,7 @@ static bool try_levels(struct fabric_spec *spec, int radix, int n_ports, struct 
 static bool is_outright(const struct fabric_spec *spec)
 {
     bool has_leaves = spec->leaves_per_pod > 0 && (spec->levels == 2 || spec->n_pods > 0);
-    return spec->hosts_per_leaf > 0 || has_leaves;
+    return spec->ports_per_leaf > 0 || has_leaves;
 }
 
 static bool check_ranges(struct fabric_spec *spec, struct diag *diag, struct diag_place place)
@@ -232,7 +233,7 @@ static bool check_ranges(struct fabric_spec *spec, struct diag *diag, struct dia
     ok &= fabric_range("core oversubscription", spec->core_oversubscription, 1,
                        MAX_OVERSUBSCRIPTION, diag, place);
     ok &= fabric_range("ports per switch", spec->radix, 0, MAX_RADIX, diag, place);
-    ok &= fabric_range("hosts per leaf", spec->hosts_per_leaf, 0, MAX_PARTS, diag, place);
+    ok &= fabric_range("ports per leaf", spec->ports_per_leaf, 0, MAX_PARTS, diag, place);
     ok &= fabric_range("leaves per pod", spec->leaves_per_pod, 0, MAX_PARTS, diag, place);
     ok &= fabric_range("pods", spec->n_pods, 0, MAX_PARTS, diag, place);
     if (spec->levels != 0 && spec->levels != 2 && spec->levels != 3) {
@@ -242,10 +243,26 @@ static bool check_ranges(struct fabric_spec *spec, struct diag *diag, struct dia
     return ok;
 }
 
+/* A server takes a port of the leaf for each of its cards here; with rail wiring for one of them. */
+static bool count_ports(struct fabric_spec *spec, struct diag *diag, struct diag_place place)
+{
+    if (spec->hosts_per_leaf == 0) return true;
+    if (spec->ports_per_leaf > 0) {
+        diag_error(diag, place, "both hosts_per_leaf and ports_per_leaf (one of them)");
+        return false;
+    }
+    bool rail = strcmp(spec->wiring, "rail") == 0;
+    int64_t ports = (int64_t)spec->hosts_per_leaf * (rail ? 1 : spec->nics_per_node);
+    if (!fabric_range("cards of the servers of a leaf", (double)ports, 1, MAX_PARTS, diag, place))
+        return false;
+    spec->ports_per_leaf = (int)ports;
+    return true;
+}
+
 void clos_check(struct fabric_spec *spec, int n_ports, struct diag *diag, struct diag_place place)
 {
     struct misfit why = {""};
-    if (!check_ranges(spec, diag, place)) return;
+    if (!count_ports(spec, diag, place) || !check_ranges(spec, diag, place)) return;
     if (spec->radix > 0 || is_outright(spec)) {
         if (!try_levels(spec, spec->radix, n_ports, &why)) diag_error(diag, place, "%s", why.text);
         return;
@@ -271,7 +288,7 @@ static int fewest_above(int ports, int n_below, int radix)
 /* The shape that a checked spec stands for. */
 static struct clos clos_shape(const struct fabric_spec *spec, int n_ports)
 {
-    struct clos clos = {.hosts = spec->hosts_per_leaf, .leaves_per_pod = spec->leaves_per_pod};
+    struct clos clos = {.hosts = spec->ports_per_leaf, .leaves_per_pod = spec->leaves_per_pod};
     clos.n_leaves = ceil_div(n_ports, clos.hosts);
     clos.n_pods = ceil_div(clos.n_leaves, clos.leaves_per_pod);
     if (clos.n_leaves == 1) return clos;

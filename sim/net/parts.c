@@ -50,6 +50,11 @@ struct parts {
     int first_wan;                   /* link */
 };
 
+/* what a part has of the whole: ports, and cards of each server */
+struct in_part {
+    int n_ports, n_nics;
+};
+
 static bool is_rail_only(const struct fabric_spec *spec)
 {
     return strcmp(spec->kind, "rail-only") == 0;
@@ -60,8 +65,8 @@ static bool is_sites(const struct fabric_spec *spec)
     return strcmp(spec->kind, "multi-site") == 0;
 }
 
-/* Check the fabric of the largest part and take over what it fills in. */
-static void check_part(struct fabric_spec *spec, int n_ports, struct diag *diag,
+/* Check the fabric of the largest part, in which servers have n_nics cards, and take over what it fills in. */
+static void check_part(struct fabric_spec *spec, struct in_part has, struct diag *diag,
                        struct diag_place place)
 {
     if (!spec->part) spec->part = "fat-tree";
@@ -73,8 +78,10 @@ static void check_part(struct fabric_spec *spec, int n_ports, struct diag *diag,
     }
     struct fabric_spec part = *spec;
     part.kind = kind->name;
-    kind->check(&part, n_ports, diag, place);
+    part.nics_per_node = has.n_nics;
+    kind->check(&part, has.n_ports, diag, place);
     part.kind = spec->kind;
+    part.nics_per_node = spec->nics_per_node;
     *spec = part;
 }
 
@@ -96,7 +103,8 @@ void planes_check(struct fabric_spec *spec, int n_ports, struct diag *diag, stru
                    spec->planes, n_nics);
         return;
     }
-    check_part(spec, n_ports / spec->planes, diag, place);
+    struct in_part has = {n_ports / spec->planes, n_nics / spec->planes};
+    check_part(spec, has, diag, place);
 }
 
 static int64_t first_node(int64_t n_nodes, int site, int n_sites)
@@ -132,7 +140,7 @@ void sites_check(struct fabric_spec *spec, int n_ports, struct diag *diag, struc
     }
     int most = most_nodes(n_nodes, spec->sites) * spec->nics_per_node + spec->gateways;
     int before = diag->n_messages;
-    check_part(spec, most, diag, place);
+    check_part(spec, (struct in_part){most, spec->nics_per_node}, diag, place);
     if (diag->n_messages == before) steps_fit(spec, diag, place);
 }
 

@@ -99,7 +99,7 @@ static int find_rail_nodes(const struct topo *topo)
 {
     const struct fabric_spec *spec = &topo->fabric_spec;
     if (strcmp(spec->wiring, "rail") != 0) return 1; /* packed: each server is its own block */
-    int ports = spec->hosts_per_leaf > 0 ? spec->hosts_per_leaf : spec->ports_per_router;
+    int ports = spec->ports_per_leaf > 0 ? spec->ports_per_leaf : spec->ports_per_router;
     return ports > 0 ? ports : topo->n_nodes;
 }
 

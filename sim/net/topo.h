@@ -78,9 +78,10 @@ struct fabric_spec {
     const char *kind; /* a name in fabric_kinds */
     int levels;       /* fat-tree: 2 or 3, 0 = 2 if that fits, else 3 */
     int radix;        /* fat-tree: ports per switch, 0 = chosen to fit (see clos.c) */
-    int hosts_per_leaf, leaves_per_pod, n_pods; /* fat-tree given outright, 0 = from radix */
-    double oversubscription;                    /* leaf down/up capacity, >= 1 */
-    double core_oversubscription;               /* pod down/up capacity, >= 1 (3 levels) */
+    int ports_per_leaf, leaves_per_pod, n_pods; /* fat-tree given outright, 0 = from radix */
+    int hosts_per_leaf; /* servers instead of ports_per_leaf: all cards of each, with rail wiring one */
+    double oversubscription;      /* leaf down/up capacity, >= 1 */
+    double core_oversubscription; /* pod down/up capacity, >= 1 (3 levels) */
     int ports_per_router, routers_per_group, global_per_router,
         n_groups;         /* dragonfly p, a, h, g; 0 = balanced to fit */
     int spines_per_group; /* dragonfly-plus */

@@ -245,14 +245,19 @@ static void print_csv(FILE *out, const struct line *lines, int n, bool own)
     }
 }
 
-static void write_own(struct writer *writer, const struct tuner_choice *own)
+static void write_own(struct writer *writer, const struct inputs *in, enum coll_kind kind,
+                      const struct line *line)
 {
+    const struct tuner_choice *own = &line->own;
+    tuner_page_json(writer, &in->own, kind, line->size_B);
+    if (!isfinite(own->time_s)) return;
     writer_text(writer, "tuner_algorithm", tuner_algo_names[own->algo]);
     writer_text(writer, "tuner_protocol", tuner_protocol_names[own->protocol]);
     writer_number(writer, "tuner_time_s", own->time_s);
 }
 
-static void print_json(FILE *out, const struct line *lines, int n)
+static void print_json(FILE *out, const struct inputs *in, enum coll_kind kind,
+                       const struct line *lines, int n)
 {
     struct writer writer = {.out = out};
     writer_list(&writer, NULL);
@@ -267,7 +272,7 @@ static void print_json(FILE *out, const struct line *lines, int n)
         writer_number(&writer, "bound_s", lines[i].bound_s);
         writer_number(&writer, "low_s", lines[i].interval_s[0]);
         writer_number(&writer, "high_s", lines[i].interval_s[1]);
-        if (isfinite(lines[i].own.time_s)) write_own(&writer, &lines[i].own);
+        if (in->own.tuner) write_own(&writer, in, kind, &lines[i]);
         writer_end(&writer);
     }
     writer_end(&writer);
@@ -301,7 +306,7 @@ int collective_command(const struct options *options, struct arena *perm)
     int n = measure_all(loaded.inputs, options, &sweep, lines, perm);
     struct sink sink = sink_open(NULL, perm);
     if (options->json)
-        print_json(sink.out, lines, n);
+        print_json(sink.out, loaded.inputs, sweep.kind, lines, n);
     else if (options->csv)
         print_csv(sink.out, lines, n, options->as_tuner);
     else if (options->as_tuner)

@@ -148,6 +148,29 @@ static void print_limit(FILE *out, const struct result *result)
     }
 }
 
+/* What to save on; the largest part is not always the one that was thought of. */
+static void print_memory_parts(FILE *out, const struct result *result)
+{
+    const struct {
+        const char *name;
+        double size_B;
+    } parts[] = {{"weights", result->held.weights_B},
+                 {"gradients", result->held.gradients_B},
+                 {"optimizer state", result->held.optimizer_B},
+                 {"activations", result->activations_B},
+                 {"buffers", result->held.buffers_B}};
+    const char *before = "of it: ";
+    label(out, "");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char text[32];
+        if (parts[i].size_B <= 0.0) continue;
+        fprintf(out, "%s%s %s", before, parts[i].name,
+                print_unit(parts[i].size_B, DIM_SIZE, text, sizeof text));
+        before = ", ";
+    }
+    fputc('\n', out);
+}
+
 static void print_memory(FILE *out, const struct result *result)
 {
     char text[2][32];
@@ -156,6 +179,7 @@ static void print_memory(FILE *out, const struct result *result)
             print_unit(result->in->gpu.memory_B, DIM_SIZE, text[1], sizeof text[1]),
             result->fits ? "fits" : "DOES NOT FIT");
     if (!result->fits) {
+        print_memory_parts(out, result);
         label(out, "");
         fputs("less: batch_per_gpu; strategy \"parallel\" with zero_stage, recompute or "
               "tensor_parallel\n",

@@ -98,6 +98,18 @@ static void json_column(struct writer *writer, const struct column *column, cons
     }
 }
 
+/* what memory_B is the sum of */
+static void json_memory(struct writer *writer, const struct result *result)
+{
+    writer_flat_object(writer, "memory_parts");
+    writer_number(writer, "weights_B", result->held.weights_B);
+    writer_number(writer, "gradients_B", result->held.gradients_B);
+    writer_number(writer, "optimizer_B", result->held.optimizer_B);
+    writer_number(writer, "activations_B", result->activations_B);
+    writer_number(writer, "buffers_B", result->held.buffers_B);
+    writer_end(writer);
+}
+
 static void json_groups(struct writer *writer, const struct result *result)
 {
     writer_flat_list(writer, "interval_s");
@@ -108,6 +120,7 @@ static void json_groups(struct writer *writer, const struct result *result)
     writer_text(writer, "name", result->limit_name);
     writer_number(writer, "gain_if_doubled", result->gain_if_doubled);
     writer_end(writer);
+    json_memory(writer, result);
     writer_list(writer, "gains");
     for (int i = 0; i < result->n_gains; i++) {
         writer_flat_object(writer, NULL);

@@ -104,6 +104,26 @@ static struct bill reckon(const struct inputs *in, const struct topo_summary *su
     };
 }
 
+/* How many servers a leaf of a fat-tree serves, by the cards that they have in its plane; 0: no fat-tree. */
+static double servers_of_leaf(const struct topo *topo)
+{
+    const struct fabric_spec *spec = &topo->fabric_spec;
+    const char *kind = topo->fabric->kind->whole ? spec->part : spec->kind;
+    if (strcmp(kind, "fat-tree") != 0 || spec->ports_per_leaf == 0) return 0;
+    if (strcmp(spec->wiring, "rail") == 0) return spec->ports_per_leaf;
+    return (double)spec->ports_per_leaf * topo->fabric->n_planes / spec->nics_per_node;
+}
+
+static void print_leaf(FILE *out, const struct topo *topo)
+{
+    double servers = servers_of_leaf(topo);
+    if (servers <= 0) return;
+    bool rail = strcmp(topo->fabric_spec.wiring, "rail") == 0;
+    fprintf(out, "leaf            up to %d cards, %s of %.3g server%s\n",
+            topo->fabric_spec.ports_per_leaf, rail ? "one each" : "those", servers,
+            servers > 1 ? "s" : "");
+}
+
 /* Levels of which links lead up or out: capacity down over capacity up. */
 static void print_levels(FILE *out, const struct survey *survey)
 {
@@ -142,13 +162,21 @@ static void print_survey(FILE *out, const struct survey *survey)
     fputc('\n', out);
 }
 
+/* A cost without a currency would be read as the reader's own. */
+static const char *currency_of(const struct prices *prices)
+{
+    return prices->currency[0] ? prices->currency : "of a currency that the prices do not say";
+}
+
 static void print_bill(FILE *out, const struct inputs *in, struct bill bill)
 {
     char power[32];
     double cost = bill.switches + bill.cables;
     if (cost > 0)
-        fprintf(out, "cost            %.0f: switches %.0f, cables %.0f; %.0f a GPU (prices: %s)\n",
-                cost, bill.switches, bill.cables, cost / in->n_gpus, in->prices.name);
+        fprintf(out,
+                "cost            %.0f %s: switches %.0f, cables %.0f; %.0f a GPU (prices: %s)\n",
+                cost, currency_of(&in->prices), bill.switches, bill.cables, cost / in->n_gpus,
+                in->prices.name);
     if (bill.power_W <= 0) return;
     unit_print(bill.power_W, DIM_POWER, power, sizeof power);
     fprintf(out, "power           %s; %.3g W a GPU\n", power, bill.power_W / in->n_gpus);
@@ -180,6 +208,7 @@ static void json_bill(struct writer *writer, const struct inputs *in, struct bil
 {
     if (!in->prices.name) return;
     writer_text(writer, "prices", in->prices.name);
+    writer_text(writer, "currency", in->prices.currency);
     writer_number(writer, "cost_switches", bill.switches);
     writer_number(writer, "cost_cables", bill.cables);
     writer_number(writer, "power_W", bill.power_W);
@@ -203,7 +232,10 @@ static void print_text(FILE *out, const struct inputs *in, const struct topo_sum
     fprintf(out, "diameter        %d links%s\n", summary->diameter_hops, sampled);
     unit_print(summary->max_latency_s, DIM_TIME, text, sizeof text);
     fprintf(out, "longest latency %s, links only%s\n", text, sampled);
-    if (in->topo->fabric) print_survey(out, survey);
+    if (in->topo->fabric) {
+        print_leaf(out, in->topo);
+        print_survey(out, survey);
+    }
     print_bill(out, in, reckon(in, summary, survey));
     print_kinds(out, in->topo, kinds, n_kinds);
 }
@@ -238,6 +270,8 @@ static void print_json(FILE *out, const struct inputs *in, const struct topo_sum
     writer_integer(&writer, "n_nodes", summary->n_nodes);
     writer_integer(&writer, "n_nics", summary->n_nics);
     writer_integer(&writer, "n_switches", summary->n_switches);
+    if (in->topo->fabric && servers_of_leaf(in->topo) > 0)
+        writer_number(&writer, "servers_per_leaf", servers_of_leaf(in->topo));
     writer_integer(&writer, "n_links", in->topo->n_links);
     writer_number(&writer, "bisection_Bps", summary->bisection_Bps);
     writer_number(&writer, "oversubscription", summary->oversubscription);

@@ -34,7 +34,7 @@ static void print_line(FILE *out, const struct own_estimate *own, enum coll_kind
 {
     fprintf(out, "  %11.0f", line->size_B);
     for (int w = 0; w < N_WAYS; w++) {
-        if (offered[w]) fprintf(out, " %14.6f", 1e6 * time_s(own, kind, line->size_B, way_of(w)));
+        if (offered[w]) fprintf(out, " %14.2f", 1e6 * time_s(own, kind, line->size_B, way_of(w)));
     }
     char takes[64] = "-";
     if (isfinite(line->own.time_s))
@@ -42,6 +42,21 @@ static void print_line(FILE *out, const struct own_estimate *own, enum coll_kind
                  tuner_protocol_names[line->own.protocol]);
     fprintf(out, "   %-22s %12.2f with %s/%s\n", takes, 1e6 * line->predicted_s,
             line->algorithm ? line->algorithm : "-", line->protocol ? line->protocol : "-");
+}
+
+void tuner_page_json(struct writer *writer, const struct own_estimate *own, enum coll_kind kind,
+                     double size_B)
+{
+    writer_flat_object(writer, "tuner_times_s");
+    for (int w = 0; w < N_WAYS; w++) {
+        char name[64];
+        double way_s = time_s(own, kind, size_B, way_of(w));
+        if (!isfinite(way_s)) continue;
+        snprintf(name, sizeof name, "%s/%s", tuner_algo_names[way_of(w).algo],
+                 tuner_protocol_names[way_of(w).protocol]);
+        writer_number(writer, name, way_s);
+    }
+    writer_end(writer);
 }
 
 void tuner_page_print(FILE *out, const struct inputs *in, enum coll_kind kind,

@@ -3,6 +3,7 @@
 #define OUT_TUNER_PAGE_H
 
 #include "inputs.h"
+#include "out/writer.h"
 
 #include <stdio.h>
 
@@ -17,5 +18,9 @@ struct tuner_line {
  * library takes, and the prediction. in->own.tuner is not NULL. */
 void tuner_page_print(FILE *out, const struct inputs *in, enum coll_kind kind,
                       const struct tuner_line *lines, int n);
+
+/* tuner_page_json — the same times of one size in s, with all their digits: {"ring/LL": 5.9e-05, ...}. */
+void tuner_page_json(struct writer *writer, const struct own_estimate *own, enum coll_kind kind,
+                     double size_B);
 
 #endif

@@ -52,6 +52,12 @@ struct dep {
     int32_t op, distance;
 };
 
+/* what a rank holds all the time; master weights count as the optimizer's where kernels read a copy,
+ * gathered parameters as buffers */
+struct held {
+    double weights_B, gradients_B, optimizer_B, buffers_B;
+};
+
 struct program {
     struct op *ops;
     int n_ops, cap_ops;
@@ -61,6 +67,7 @@ struct program {
     const char *const *stream_names; /* [n_streams], "host", "compute", "gradients", ... */
     int n_iterations; /* where it is not the job's: of a part of a merged job; else 0 */
     double static_B;  /* memory held all the time: weights, gradients, optimizer state */
+    struct held held; /* that it is the sum of */
 };
 
 /* Groups of a communicator are the lines of a mesh along one axis: with axes of sizes n_0, n_1, ..

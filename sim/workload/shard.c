@@ -257,14 +257,14 @@ void shard_close(struct stage *stage)
 
 /* ---- memory ---- */
 
-/* of n parameters whose state is divided over n_ranks */
-static double state_B(const struct stage *stage, double n, int n_ranks)
+/* add_state — of n parameters whose state is divided over n_ranks */
+static void add_state(const struct stage *stage, double n, int n_ranks, struct held *held)
 {
-    struct state_bytes B = step_state(stage->parallel->spec);
-    double model = B.copy > 0.0 ? B.copy : B.weight;
-    double master = B.copy > 0.0 ? B.weight : 0.0;
-    return n * (model * share(stage, 3, n_ranks) + B.gradient * share(stage, 2, n_ranks) +
-                (master + B.optimizer) * share(stage, 1, n_ranks));
+    struct state_bytes state = step_state(stage->parallel->spec);
+    struct held each = step_held(&state);
+    held->weights_B += n * each.weights_B * share(stage, 3, n_ranks);
+    held->gradients_B += n * each.gradients_B * share(stage, 2, n_ranks);
+    held->optimizer_B += n * each.optimizer_B * share(stage, 1, n_ranks);
 }
 
 /* Two gathered units and the gradients of one, whole blocks each, while stage 3 divides them. */
@@ -282,13 +282,15 @@ static double gathered_B(const struct stage *stage)
     return largest * (2.0 * (B.copy > 0.0 ? B.copy : B.weight) + B.gradient);
 }
 
-double shard_static_B(const struct stage *stage)
+struct held shard_held(const struct stage *stage)
 {
     const struct parallel *parallel = stage->parallel;
     struct piece all = all_of(stage);
-    struct state_bytes B = step_state(parallel->spec);
-    double frozen_B = all.n_frozen * (B.copy > 0.0 ? B.copy : B.weight);
-    return frozen_B * share(stage, 3, parallel->n_shards) +
-           state_B(stage, all.n_parameters, parallel->n_shards) +
-           state_B(stage, all.n_expert_parameters, parallel->n_expert_same) + gathered_B(stage);
+    struct state_bytes state = step_state(parallel->spec);
+    double frozen_B = all.n_frozen * step_held(&state).weights_B;
+    struct held held = {.weights_B = frozen_B * share(stage, 3, parallel->n_shards),
+                        .buffers_B = gathered_B(stage)};
+    add_state(stage, all.n_parameters, parallel->n_shards, &held);
+    add_state(stage, all.n_expert_parameters, parallel->n_expert_same, &held);
+    return held;
 }

@@ -44,7 +44,7 @@ void shard_after(struct stage *stage, const struct piece *unit, const struct tur
 /* shard_close — what gradients are left, then the update; what depends on it is told. */
 void shard_close(struct stage *stage);
 
-/* shard_static_B — state held all the time by a stage. */
-double shard_static_B(const struct stage *stage);
+/* shard_held — state held all the time by a stage. */
+struct held shard_held(const struct stage *stage);
 
 #endif

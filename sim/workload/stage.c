@@ -409,5 +409,6 @@ void stage_build(const struct parallel *parallel, int number, struct program *pr
     add_turns(&stage);
     shard_close(&stage);
     tell_input(&stage);
-    program->static_B = shard_static_B(&stage);
+    program->held = shard_held(&stage);
+    program->static_B = step_sum_B(&program->held);
 }

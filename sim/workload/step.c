@@ -337,14 +337,28 @@ void step_pack(struct step *step, int layer, double size_B, int n_tensors)
     op->hbm_B += time.hbm_B;
 }
 
-static double state_B(const struct step *step)
+struct held step_held(const struct state_bytes *state)
 {
-    struct state_bytes B = step_state(step->spec);
-    double n = (double)model_n_parameters(step->model);
-    return n * (B.weight + B.copy + B.gradient + B.optimizer);
+    bool copied = state->copy > 0.0;
+    return (struct held){.weights_B = copied ? state->copy : state->weight,
+                         .gradients_B = state->gradient,
+                         .optimizer_B = state->optimizer + (copied ? state->weight : 0.0)};
 }
 
-struct job *step_close(struct step *step, const int *after, int n_after, double static_B)
+double step_sum_B(const struct held *held)
+{
+    return held->weights_B + held->gradients_B + held->optimizer_B + held->buffers_B;
+}
+
+static struct held held_of(const struct step *step, double buffers_B)
+{
+    struct state_bytes state = step_state(step->spec);
+    struct held each = step_held(&state);
+    double n = (double)model_n_parameters(step->model);
+    return (struct held){n * each.weights_B, n * each.gradients_B, n * each.optimizer_B, buffers_B};
+}
+
+struct job *step_close(struct step *step, const int *after, int n_after, double buffers_B)
 {
     struct launch launch = {.name = "optimizer",
                             .part = PART_OPTIMIZER,
@@ -357,6 +371,7 @@ struct job *step_close(struct step *step, const int *after, int n_after, double 
     for (int i = 0; i < n_after; i++) {
         program_add_dep(step->program, op, after[i], 0, step->perm);
     }
-    step->program->static_B = state_B(step) + static_B;
+    step->program->held = held_of(step, buffers_B);
+    step->program->static_B = step_sum_B(&step->program->held);
     return step->job;
 }

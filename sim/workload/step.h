@@ -77,16 +77,17 @@ int step_copy(struct step *step, const struct copy *copy);
  * into a buffer: the copies stand right behind it on the compute stream. */
 void step_pack(struct step *step, int layer, double size_B, int n_tensors);
 
-/* step_close — the optimizer, after all ops in after[n_after]; returns the finished job. static_B
+/* step_close — the optimizer, after all ops in after[n_after]; returns the finished job. buffers_B
  * is what the strategy holds on top of the model's state. */
-struct job *step_close(struct step *step, const int *after, int n_after, double static_B);
+struct job *step_close(struct step *step, const int *after, int n_after, double buffers_B);
 
 /* What every strategy shares, whether or not it uses the skeleton above.
  *
  * step_scale — factor on kernel times that makes the step of one GPU last spec->one_gpu_s.
  * step_update — the optimizer on n_parameters.
  * step_state — bytes held per parameter: `copy` is what kernels and gathers of parameters read
- * where it is not the master weight itself (0). */
+ * where it is not the master weight itself (0).
+ * step_held — the same by what it is held for. step_sum_B — all of it. */
 struct state_bytes {
     double weight, copy, gradient, optimizer;
 };
@@ -94,6 +95,8 @@ double step_scale(const struct train_spec *spec, const struct model *model, cons
 struct kernel_time step_update(const struct train_spec *spec, const struct gpu *gpu,
                                double n_parameters);
 struct state_bytes step_state(const struct train_spec *spec);
+struct held step_held(const struct state_bytes *state);
+double step_sum_B(const struct held *held);
 
 /* what an optimizer costs per parameter */
 struct optimizer {

@@ -23,7 +23,7 @@ static const struct node_spec golden_node = {.gpus_per_node = 1,
                                              .p2p = true};
 static const struct fabric_spec golden_tree = {.kind = "fat-tree",
                                                .levels = 3,
-                                               .hosts_per_leaf = 8,
+                                               .ports_per_leaf = 8,
                                                .leaves_per_pod = 8,
                                                .n_pods = 16,
                                                .oversubscription = 1,

@@ -46,7 +46,9 @@ test_that "in a sendrecv of many each sends to the next" prints "shift" collecti
 test_that "an all-to-all of 128 servers fits in 2 GB" prints "all_to_all" collective $good --op all_to_all -b 1M -e 1M \
     --set /n_gpus=128 --set '/gpu="p100-pcie-16"' --set '/node="cray-xc50"' --set '/library="ideal"' \
     --set '/fabric={"kind":"fat-tree","hosts_per_leaf":8}'
-test_that "the library's own estimate stands beside the prediction" prints 25.214764 collective $good --as-tuner -b 128 -e 128 --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --set '/library="nccl-2.18"' --set '/tuner="nccl-tuner-2.22"'
+test_that "the library's own estimate stands beside the prediction" prints "  25.21  " collective $good --as-tuner -b 128 -e 128 --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --set '/library="nccl-2.18"' --set '/tuner="nccl-tuner-2.22"'
+test_that "and with all digits in JSON, every way of it" prints '"tree/LL": 2.52147636e-05' collective $good --as-tuner --json -b 128 -e 128 --set /n_gpus=24 --set '/gpu="h100-sxm-80"' --set '/library="nccl-2.18"' --set '/tuner="nccl-tuner-2.22"'
+test_that "and of the way it takes" grep -q '"tuner_time_s": 2.52147636e-05' "$work/out"
 test_that "a library without an estimate says so" fails 1 "makes no estimate" collective $good --as-tuner --set '/library="gloo"'
 echo '{"gpu": "h100-sxm-80", "n_gpus": 16}' >"$work/network.json"
 test_that "a collective needs no model" prints "all_reduce, 16 GPUs" collective "$work/network.json" -b 1M -e 1M

@@ -25,8 +25,13 @@ echo '{"model": "resnet50", "batch_per_gpu": 8, "gpu": "h100-sxm-80", "n_gpus": 
 test_that "nothing is reckoned without prices" prints "cables          1024 to cards, 1024 between switches" topo "$pod"
 test_that "and no cost is printed" sh -c "! grep -q cost '$work/out'"
 # 48 switches at 36,000 and 2,048 cables at 1,279: 1.73 and 2.62 million, as the sheet says of 1,024 GPUs
-test_that "with prices the cost is that of the sheet" prints "switches 1728000, cables 2619392" topo "$pod" \
+test_that "with prices the cost is that of the sheet" prints "cost            4347392 US dollars: switches 1728000, cables 2619392" topo "$pod" \
     --set /prices=infiniband-ndr-2024
+test_that "JSON says the currency" prints '"currency": "US dollars"' topo "$pod" --set /prices=infiniband-ndr-2024 --json
+test_that "prices of one's own may leave the currency out" prints "of a currency that the prices do not say" topo "$pod" --set '/prices={"switch_cost":5}'
+test_that "with rails a leaf has a card of each server" prints "leaf            up to 32 cards, one each of 32 servers" topo "$pod"
+test_that "else all of some" prints "leaf            up to 32 cards, those of 4 servers" topo "$pod" --set '/fabric={"kind":"fat-tree","hosts_per_leaf":4}'
+test_that "ports may be less than a server has" prints "those of 0.5 server" topo "$pod" --set '/fabric={"kind":"fat-tree","ports_per_leaf":4}'
 test_that "ways are counted" prints "64 shortest of 2 links, 32 without a common link" topo "$pod"
 if command -v gnuplot >/dev/null; then
     test_that "--plot draws a picture" run 0 topo "$pod" --plot "$work/net.png"

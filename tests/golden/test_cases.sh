@@ -31,7 +31,7 @@ for algorithm in ring tree; do
 done
 for nodes in 2 3 4 5 6; do
     ask "uc07 $nodes" "$a100;/nic=\"roce-100\";/n_gpus=$((8 * nodes))" -b 4G -e 4G
-    ask "uc07 thin $nodes" "$a100;/nic=\"roce-100\";/n_gpus=$((8 * nodes));/fabric={\"kind\":\"fat-tree\",\"hosts_per_leaf\":8,\"oversubscription\":1.6,\"routing\":\"spray\"}" -b 4G -e 4G
+    ask "uc07 thin $nodes" "$a100;/nic=\"roce-100\";/n_gpus=$((8 * nodes));/fabric={\"kind\":\"fat-tree\",\"hosts_per_leaf\":1,\"oversubscription\":1.6,\"routing\":\"spray\"}" -b 4G -e 4G
 done
 for nodes in 1 2 3 4; do
     ask "uc08 $nodes" "/gpu=\"a100-sxm-40\";/node=\"aws-p4d.24xlarge\";/nic={\"base\":\"efa-100\",\"efficiency\":0.65};/n_gpus=$((8 * nodes));/library=\"nccl-2.8\"" -b 1G -e 1G

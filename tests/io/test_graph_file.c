@@ -73,7 +73,7 @@ static void what_topo_draws_is_read_again_as_the_same_network(void **state)
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         struct arena scratch = *(struct arena *)*state;
         struct fabric_spec fabric = fabric_of(kinds[k]);
-        fabric.hosts_per_leaf = 4;
+        fabric.ports_per_leaf = 4;
         struct topo *topo = built(one_gpu_node(), fabric, 27, &scratch);
         fabric = fabric_of("graph");
         fabric.graph = graph_of("net.dot", drawn(topo, &scratch), &scratch);

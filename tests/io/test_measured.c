@@ -105,6 +105,35 @@ static void a_table_alone_tells_its_collective_and_ranks(void **state)
     assert_non_null(strstr(diag.messages[0], "does not say which collective"));
 }
 
+/* busbw / algbw = 1.5 says 4 ranks; a log that lists two, as one that was cut, gives 1. Two decimals of 0.02
+ * GB/s say nothing. */
+static void a_list_of_ranks_that_the_bandwidths_contradict_is_noted_with_its_line(void **state)
+{
+    static const char head[] = "# nThread 1 nGpus 1 iters: 20\n"
+                               "#  Rank  0 Pid  1 on  a device  0 [0x07] H100\n"
+                               "#  Rank  1 Pid  2 on  a device  1 [0x0f] H100\n"
+                               "# size count type redop root time algbw busbw #wrong\n";
+    static const struct {
+        const char *row, *note;
+    } cases[] = {{"1000000 250000 float sum -1 100.0 10.00 15.00 0",
+                  "line 5: busbw is 1.5 times algbw, which says 4 ranks; the head names 2, which "
+                  "gives 1 "},
+                 {"1000000 250000 float sum -1 100.0 10.00 10.00 0", NULL},
+                 {"1000000 250000 float sum -1 100.0 10.00 25.00 0", "no number of ranks gives"},
+                 {"1000 250 float sum -1 50.0 0.02 0.03 0", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag diag;
+        const char *text = arena_text(*state, "%s %s\n", head, cases[i].row);
+        const struct measured *measured = read_text(text, NULL, &diag, *state);
+        assert_non_null(measured);
+        assert_int_equal(measured->raw.rows[0].n_ranks, 2);
+        if (!cases[i].note)
+            assert_null(measured->note);
+        else if (!measured->note || !strstr(measured->note, cases[i].note))
+            fail_msg("%s: %s", cases[i].row, measured->note ? measured->note : "no note");
+    }
+}
+
 static void rows_that_contradict_themselves_are_left_out(void **state)
 {
     struct diag diag;
@@ -402,6 +431,7 @@ int main(void)
         cmocka_unit_test(columns_of_nccl_tests_are_found_by_name_in_every_era),
         cmocka_unit_test(lines_of_debugging_and_empty_sizes_are_counted),
         cmocka_unit_test(a_table_alone_tells_its_collective_and_ranks),
+        cmocka_unit_test(a_list_of_ranks_that_the_bandwidths_contradict_is_noted_with_its_line),
         cmocka_unit_test(rows_that_contradict_themselves_are_left_out),
         cmocka_unit_test(a_unit_that_is_not_known_is_an_error_with_its_line),
         cmocka_unit_test(two_eras_in_one_file_each_keep_their_columns),

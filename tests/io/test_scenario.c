@@ -558,6 +558,56 @@ static void a_system_brings_its_usual_server(void **state)
     assert_int_equal(in->fabric.radix, 36);
 }
 
+/* A card without a rate is no card, a server without GPUs no server, a library without choices none: each
+ * means the usual one, changed. */
+static void an_object_that_cannot_stand_alone_changes_the_usual_one(void **state)
+{
+    struct inputs *in = must_load("{\"model\": \"resnet50\", \"batch_per_gpu\": 8, "
+                                  "\"n_gpus\": 32, \"gpu\": \"h100-sxm-80\", "
+                                  "\"node\": {\"scaleup_bandwidth\": \"300GB/s\"}, "
+                                  "\"nic\": {\"latency\": \"2us\"}, "
+                                  "\"library\": {\"channels\": 3}}",
+                                  *state);
+    assert_int_equal(in->node.gpus_per_node, 8); /* dgx-h100 */
+    assert_close(in->node.scaleup_Bps, 300e9, 1e-12);
+    assert_close(in->node.nic_Bps, 50e9, 1e-12); /* ib-ndr */
+    assert_close(in->node.nic_latency_s, 2e-6, 1e-12);
+    assert_int_equal(in->library.n_channels, 3);
+    assert_true(in->library.n_choices > 0);
+}
+
+static void a_family_s_name_takes_a_stated_member(void **state)
+{
+    struct inputs *in = must_load("{\"model\": \"resnet50\", \"batch_per_gpu\": 8, "
+                                  "\"n_gpus\": 8, \"gpu\": \"h100-sxm-80\", \"library\": "
+                                  "\"NCCL\", \"framework\": {\"base\": \"pytorch\"}}",
+                                  *state);
+    assert_string_equal(in->library.name, "nccl-2.18");
+    assert_string_equal(in->gpu.framework.name, "pytorch-eager");
+}
+
+static void a_strategy_by_another_s_word_says_what_to_write(void **state)
+{
+    static const struct {
+        const char *word, *wanted;
+    } cases[] = {
+        {"fsdp", "called \"fsdp\" (wanted {\"kind\": \"parallel\", \"zero_stage\": 3})"},
+        {"ZeRO-2", "(wanted {\"kind\": \"parallel\", \"zero_stage\": 2})"},
+        {"dp", "(wanted \"ddp\")"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag diag;
+        const char *text = arena_text(*state,
+                                      "{\"model\": \"resnet50\", \"batch_per_gpu\": 8, "
+                                      "\"n_gpus\": 8, \"gpu\": \"h100-sxm-80\", "
+                                      "\"strategy\": \"%s\"}",
+                                      cases[i].word);
+        assert_null(load_text(text, &plain, NULL, *state, &diag));
+        assert_int_equal(diag.n_messages, 1);
+        assert_non_null(strstr(diag.messages[0], cases[i].wanted));
+    }
+}
+
 /* The algorithm that a library takes for 4 GiB on so many servers of 8. */
 static const char *taken(const char *parts, int n_servers, struct arena *perm)
 {
@@ -620,6 +670,9 @@ int main(void)
         cmocka_unit_test(every_known_system_runs_by_its_name),
         cmocka_unit_test(a_superpod_has_the_switches_that_its_makers_count),
         cmocka_unit_test(a_system_brings_its_usual_server),
+        cmocka_unit_test(an_object_that_cannot_stand_alone_changes_the_usual_one),
+        cmocka_unit_test(a_family_s_name_takes_a_stated_member),
+        cmocka_unit_test(a_strategy_by_another_s_word_says_what_to_write),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -13,7 +13,7 @@ static struct fabric_spec fat_tree(int levels, int radix)
 static struct fabric_spec shaped(int levels, int hosts, int leaves, int pods)
 {
     struct fabric_spec fabric = fat_tree(levels, 0);
-    fabric.hosts_per_leaf = hosts;
+    fabric.ports_per_leaf = hosts;
     fabric.leaves_per_pod = leaves;
     fabric.n_pods = pods;
     return fabric;
@@ -46,17 +46,44 @@ static void what_the_radix_cannot_hold_is_refused_with_numbers(void **state)
 {
     struct node_spec node = one_gpu_node();
     assert_refused(node, fat_tree(2, 4), 9, *state,
-                   "2 levels of switches with 4 ports hold 8 ports (4 leaves of 2 hosts): 9");
+                   "2 levels of switches with 4 ports hold 8 ports (4 leaves of 2 cards): 9");
     assert_refused(node, fat_tree(3, 4), 17, *state,
                    "3 levels of switches with 4 ports hold 16 ports (4 pods of 4): 17");
-    assert_refused(node, shaped(2, 4, 2, 0), 9, *state, "2 leaves of 4 hosts hold 8 ports: 9");
+    assert_refused(node, shaped(2, 4, 2, 0), 9, *state, "2 leaves of 4 cards hold 8 ports: 9");
     assert_refused(node, shaped(3, 4, 2, 2), 17, *state,
-                   "2 pods of 2 leaves of 4 hosts hold 16 ports: 17");
+                   "2 pods of 2 leaves of 4 cards hold 16 ports: 17");
     assert_refused(node, shaped(2, 4, 2, 2), 16, *state, "2 pods need 3 levels");
     struct fabric_spec tight = shaped(2, 6, 2, 0);
     tight.radix = 8;
-    assert_refused(node, tight, 12, *state, "6 hosts per leaf need 6 uplinks: more than 8 ports");
-    assert_refused(node, fat_tree(2, 1), 2, *state, "a switch of 1 ports has none left for hosts");
+    assert_refused(node, tight, 12, *state, "6 cards per leaf need 6 uplinks: more than 8 ports");
+    assert_refused(node, fat_tree(2, 1), 2, *state, "a switch of 1 ports has none left for cards");
+}
+
+/* 16 servers of 4 cards, 4 of them a leaf: 16 ports a leaf and 4 leaves; by rails a leaf has a card of each of
+ * 4 servers, so 16 leaves. Two planes with 2 cards of a server each: 8 ports and 4 leaves a plane. */
+static void servers_of_a_leaf_bring_their_cards(void **state)
+{
+    struct node_spec node = eight_gpu_node();
+    struct fabric_spec fabric = fabric_of("fat-tree");
+    fabric.hosts_per_leaf = 4;
+    struct topo *packed = built(node, fabric, 128, *state);
+    assert_int_equal(packed->fabric_spec.ports_per_leaf, 16);
+    assert_int_equal(topo_summarise(packed).n_stage_switches[STAGE_LEAF], 4);
+    fabric.wiring = "rail";
+    struct topo *rails = built(node, fabric, 128, *state);
+    assert_int_equal(rails->fabric_spec.ports_per_leaf, 4);
+    assert_int_equal(topo_summarise(rails).n_stage_switches[STAGE_LEAF], 16);
+    fabric.wiring = "packed";
+    fabric.kind = "multi-plane";
+    struct topo *planes = built(node, fabric, 128, *state);
+    assert_int_equal(planes->fabric_spec.ports_per_leaf, 8);
+    assert_int_equal(topo_summarise(planes).n_stage_switches[STAGE_LEAF], 2 * 4);
+    fabric.ports_per_leaf = 8;
+    fabric.kind = "fat-tree";
+    assert_refused(node, fabric, 128, *state, "both hosts_per_leaf and ports_per_leaf");
+    fabric.ports_per_leaf = 0;
+    fabric.hosts_per_leaf = -1;
+    assert_refused(node, fabric, 128, *state, "cards of the servers of a leaf is -4");
 }
 
 static void hostile_numbers_are_refused(void **state)
@@ -66,9 +93,9 @@ static void hostile_numbers_are_refused(void **state)
     assert_refused(node, fat_tree(-1, 0), 16, *state, "a fat-tree of -1 levels");
     assert_refused(node, fat_tree(2, -64), 16, *state, "ports per switch is -64");
     assert_refused(node, fat_tree(2, 2147483647), 16, *state, "ports per switch is 2147483647");
-    assert_refused(node, shaped(2, -1, 0, 0), 16, *state, "hosts per leaf is -1");
+    assert_refused(node, shaped(2, -1, 0, 0), 16, *state, "ports per leaf is -1");
     assert_refused(node, shaped(3, 2147483647, 2147483647, 2147483647), 16, *state,
-                   "hosts per leaf is 2147483647");
+                   "ports per leaf is 2147483647");
     struct fabric_spec fabric = fat_tree(2, 0);
     static const double bad[] = {0.5, -1, 1e9};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -309,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_trees_have_the_published_counts),
         cmocka_unit_test(what_the_radix_cannot_hold_is_refused_with_numbers),
+        cmocka_unit_test(servers_of_a_leaf_bring_their_cards),
         cmocka_unit_test(hostile_numbers_are_refused),
         cmocka_unit_test(large_numbers_in_range_do_no_harm),
         cmocka_unit_test(a_shape_is_chosen_that_fits),

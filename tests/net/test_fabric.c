@@ -11,7 +11,7 @@ static struct fabric_spec small_fabric(const struct fabric_kind *kind, int varia
     struct fabric_spec fabric = fabric_of(kind->name);
     fabric.levels = variant & 1 ? 3 : 0;
     fabric.radix = variant & 2 ? 0 : 16;
-    if (variant & 1) fabric.hosts_per_leaf = 3;
+    if (variant & 1) fabric.ports_per_leaf = 3;
     if (variant & 2) fabric.oversubscription = 2;
     if (variant & 2) fabric.core_oversubscription = 1.5;
     fabric.routing = variant & 4 ? "ecmp" : "static";
@@ -117,7 +117,7 @@ static void wiring_says_who_shares_a_leaf(void **state)
     node.nics_per_node = 8;
     struct fabric_spec fabric = fabric_of("fat-tree");
     fabric.levels = 2;
-    fabric.hosts_per_leaf = 8;
+    fabric.ports_per_leaf = 8;
     struct topo *packed = built(node, fabric, 64, *state);
     assert_true(topo_find_link(packed, "node 3 nic 5 -> leaf 3") >= 0);
     fabric.wiring = "rail";

@@ -10,7 +10,7 @@ static struct topo *of_planes(const char *kind, int planes, int n_nics, int n_no
     node.nics_per_node = n_nics;
     struct fabric_spec fabric = fabric_of(kind);
     fabric.planes = planes;
-    fabric.hosts_per_leaf = 4;
+    fabric.ports_per_leaf = 4;
     return built(node, fabric, 8 * n_nodes, perm);
 }
 
@@ -96,7 +96,7 @@ static struct topo *of_sites(int sites, int n_nodes, const char *part, struct ar
     fabric.part = part;
     fabric.sites = sites;
     fabric.gateways = 2;
-    fabric.hosts_per_leaf = 4;
+    fabric.ports_per_leaf = 4;
     fabric.global_Bps = 5e9;
     fabric.global_latency_s = 10e-3;
     return built(one_gpu_node(), fabric, n_nodes, perm);
@@ -152,7 +152,7 @@ static void a_plane_that_is_cut_is_reported(void **state)
     struct node_spec node = eight_gpu_node();
     struct fabric_spec fabric = fabric_of("rail-only");
     struct diag diag = {.perm = *state};
-    fabric.hosts_per_leaf = 4;
+    fabric.ports_per_leaf = 4;
     fabric.oversubscription = 4;
     struct topo *topo = built(node, fabric, 80, *state);
     topo_reroute(topo, *state, &diag, (struct diag_place){.file = "test"});

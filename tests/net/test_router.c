@@ -23,7 +23,7 @@ static struct fabric_spec tree64(const char *routing)
 {
     struct fabric_spec fabric = fabric_of("fat-tree");
     fabric.levels = 2;
-    fabric.hosts_per_leaf = 8;
+    fabric.ports_per_leaf = 8;
     fabric.routing = routing;
     return fabric;
 }
@@ -114,7 +114,7 @@ static void every_routing_carries_whole_flows_through_parts(void **state)
             fabric.routing = routings[r].name;
             fabric.qps = 3;
             fabric.gateways = 2;
-            fabric.hosts_per_leaf = 3;
+            fabric.ports_per_leaf = 3;
             if (graph) fabric.graph = ring_graph(7, 37, &scratch);
             if (routings[r].detours && !fabric_find(whole[k])->group) continue;
             struct node_spec node = graph ? one_gpu_node() : eight_gpu_node();
@@ -140,7 +140,7 @@ static void routes_go_round_failed_links(void **state)
             struct arena scratch = **(struct arena **)state;
             struct fabric_spec fabric = fabric_of(richer[k]);
             fabric.routing = routings[r].name;
-            if (k == 0) fabric.hosts_per_leaf = 4;
+            if (k == 0) fabric.ports_per_leaf = 4;
             if (routings[r].detours && !fabric_find(richer[k])->group) continue;
             struct topo *topo = built(one_gpu_node(), fabric, 37, &scratch);
             for (int l = topo->fabric->first_link + 2 * 37; l < topo->n_links; l += 9)

@@ -45,7 +45,7 @@ static void levels_say_how_capacity_shrinks(void **state)
 {
     struct fabric_spec fabric = fabric_of("fat-tree");
     fabric.levels = 3;
-    fabric.hosts_per_leaf = 4;
+    fabric.ports_per_leaf = 4;
     fabric.leaves_per_pod = 2;
     fabric.n_pods = 2;
     fabric.oversubscription = 2;

@@ -84,6 +84,9 @@ static void what_does_not_fit_is_said_loudly(void **state)
     result->fits = false;
     assert_true(says(result, "DOES NOT FIT"));
     assert_true(says(result, "less: batch_per_gpu;")); /* and what would */
+    result->held = (struct held){.weights_B = 1073741824.0, .optimizer_B = 2147483648.0};
+    result->activations_B = 536870912.0;
+    assert_true(says(result, "of it: weights 1 GiB, optimizer state 2 GiB, activations 512 MiB\n"));
 }
 
 static void comparison_is_relative_to_the_first(void **state)

@@ -44,7 +44,7 @@ static const struct fabric_spec one_switch = {
 /* leaves of four ports, two ways up */
 static const struct fabric_spec tree_two_to_one = {.kind = "fat-tree",
                                                    .levels = 2,
-                                                   .hosts_per_leaf = 4,
+                                                   .ports_per_leaf = 4,
                                                    .oversubscription = 2,
                                                    .core_oversubscription = 1,
                                                    .routing = "static",

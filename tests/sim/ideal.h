@@ -36,26 +36,26 @@ static inline struct node_spec ideal_server(int n_gpus, int n_nics)
 
 static const struct fabric_spec ideal_tree2 = {.kind = "fat-tree",
                                                .levels = 2,
-                                               .hosts_per_leaf = 4,
+                                               .ports_per_leaf = 4,
                                                .oversubscription = 1,
                                                .core_oversubscription = 1};
 static const struct fabric_spec ideal_tree3 = {.kind = "fat-tree",
                                                .levels = 3,
-                                               .hosts_per_leaf = 4,
+                                               .ports_per_leaf = 4,
                                                .leaves_per_pod = 4,
                                                .n_pods = 5,
                                                .oversubscription = 1,
                                                .core_oversubscription = 1};
 static const struct fabric_spec halved_tree2 = {.kind = "fat-tree",
                                                 .levels = 2,
-                                                .hosts_per_leaf = 4,
+                                                .ports_per_leaf = 4,
                                                 .oversubscription = 2,
                                                 .core_oversubscription = 1};
 static const struct fabric_spec ideal_dragonfly = {
     .kind = "dragonfly", .oversubscription = 1, .core_oversubscription = 1};
 static const struct fabric_spec sprayed_tree3 = {.kind = "fat-tree",
                                                  .levels = 3,
-                                                 .hosts_per_leaf = 4,
+                                                 .ports_per_leaf = 4,
                                                  .leaves_per_pod = 4,
                                                  .n_pods = 5,
                                                  .oversubscription = 1,
@@ -63,7 +63,7 @@ static const struct fabric_spec sprayed_tree3 = {.kind = "fat-tree",
                                                  .routing = "spray"};
 static const struct fabric_spec hashed_tree2 = {.kind = "fat-tree",
                                                 .levels = 2,
-                                                .hosts_per_leaf = 4,
+                                                .ports_per_leaf = 4,
                                                 .oversubscription = 1,
                                                 .core_oversubscription = 1,
                                                 .routing = "ecmp",
@@ -92,11 +92,11 @@ static const struct fabric_spec ideal_hyperx = {
 static const struct fabric_spec ideal_dragonfly_plus = {
     .kind = "dragonfly-plus", .oversubscription = 1, .core_oversubscription = 1};
 static const struct fabric_spec ideal_rails = {
-    .kind = "rail-only", .hosts_per_leaf = 4, .oversubscription = 1, .core_oversubscription = 1};
+    .kind = "rail-only", .ports_per_leaf = 4, .oversubscription = 1, .core_oversubscription = 1};
 static const struct fabric_spec two_sites = {.kind = "multi-site",
                                              .sites = 2,
                                              .gateways = 2,
-                                             .hosts_per_leaf = 4,
+                                             .ports_per_leaf = 4,
                                              .global_Bps = 4 * GB,
                                              .oversubscription = 1,
                                              .core_oversubscription = 1};

@@ -78,7 +78,7 @@ static const struct node_spec quad_node = {.gpus_per_node = 4,
 
 static const struct fabric_spec tree_ecmp = {.kind = "fat-tree",
                                              .levels = 2,
-                                             .hosts_per_leaf = 8,
+                                             .ports_per_leaf = 8,
                                              .oversubscription = 2,
                                              .core_oversubscription = 1,
                                              .link_latency_s = 0.7 * US,
@@ -391,17 +391,17 @@ static const struct fabric_spec *const kinds[] = {
 static const struct {
     const char *kind, *part;
     bool quads;
-    int hosts_per_leaf, planes, sites, gateways, p, a, h, qps;
+    int ports_per_leaf, planes, sites, gateways, p, a, h, qps;
 } shapes[] = {
     {.kind = "dragonfly-plus", .p = 2, .a = 2, .h = 2},
     {.kind = "cascade", .p = 1, .a = 6},
-    {.kind = "rail-only", .quads = true, .hosts_per_leaf = 4},
-    {.kind = "multi-plane", .quads = true, .hosts_per_leaf = 2, .planes = 2},
+    {.kind = "rail-only", .quads = true, .ports_per_leaf = 4},
+    {.kind = "multi-plane", .quads = true, .ports_per_leaf = 2, .planes = 2},
     {.kind = "multi-plane", .part = "dragonfly", .quads = true, .p = 1, .a = 2, .h = 1},
-    {.kind = "multi-site", .hosts_per_leaf = 3, .sites = 2, .gateways = 2},
+    {.kind = "multi-site", .ports_per_leaf = 3, .sites = 2, .gateways = 2},
     {.kind = "multi-site", .part = "torus", .p = 2, .sites = 3, .gateways = 1},
     {.kind = "dragonfly", .p = 2, .a = 3, .h = 1, .qps = 3},
-    {.kind = "fat-tree", .hosts_per_leaf = 3, .qps = 2},
+    {.kind = "fat-tree", .ports_per_leaf = 3, .qps = 2},
     {.kind = "graph"},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
@@ -410,7 +410,7 @@ static struct fabric_spec shape_spec(int s, const char *routing, int n_ports, st
 {
     struct fabric_spec spec = {.kind = shapes[s].kind,
                                .part = shapes[s].part ? shapes[s].part : "fat-tree",
-                               .hosts_per_leaf = shapes[s].hosts_per_leaf,
+                               .ports_per_leaf = shapes[s].ports_per_leaf,
                                .planes = shapes[s].planes,
                                .sites = shapes[s].sites,
                                .gateways = shapes[s].gateways,

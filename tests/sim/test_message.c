@@ -367,9 +367,9 @@ static const struct {
     {{.kind = "torus", .ports_per_router = 2, .n_dimensions = 2, .side = {3, 5}}, 30, 6},
     {{.kind = "hyperx", .ports_per_router = 1, .n_dimensions = 2, .side = {4, 3}}, 12, 4},
     {{.kind = "full-mesh", .ports_per_router = 3, .n_dimensions = 1, .side = {5}}, 15, 3},
-    {{.kind = "fat-tree", .hosts_per_leaf = 4, .oversubscription = 2}, 20, 4},
-    {{.kind = "fat-tree", .hosts_per_leaf = 4, .oversubscription = 4}, 20, 4},
-    {{.kind = "fat-tree", .hosts_per_leaf = 2, .leaves_per_pod = 3, .n_pods = 3, .levels = 3},
+    {{.kind = "fat-tree", .ports_per_leaf = 4, .oversubscription = 2}, 20, 4},
+    {{.kind = "fat-tree", .ports_per_leaf = 4, .oversubscription = 4}, 20, 4},
+    {{.kind = "fat-tree", .ports_per_leaf = 2, .leaves_per_pod = 3, .n_pods = 3, .levels = 3},
      18,
      6},
     {{.kind = "dragonfly", .ports_per_router = 2, .routers_per_group = 2, .global_per_router = 1},
@@ -423,7 +423,7 @@ static void switches_of_a_symmetric_fabric_are_alike(void **state)
 static void assert_ring_order(const char *routing, int k, bool dealt, struct arena scratch)
 {
     struct fabric_spec spec = {.kind = "fat-tree",
-                               .hosts_per_leaf = 4,
+                               .ports_per_leaf = 4,
                                .oversubscription = k,
                                .core_oversubscription = 1,
                                .routing = routing};
@@ -528,7 +528,7 @@ static void rings_take_what_simgrid_gives(void **state)
         const struct golden *golden = &goldens[i];
         struct fabric_spec tree = {.kind = "fat-tree",
                                    .levels = 3,
-                                   .hosts_per_leaf = golden->hosts,
+                                   .ports_per_leaf = golden->hosts,
                                    .leaves_per_pod = golden->leaves,
                                    .n_pods = golden->pods,
                                    .oversubscription = 1,

@@ -186,7 +186,12 @@ static void state_is_divided_as_the_paper_counts(void **state)
                                16 * psi / 8 + gathered_B};
     for (int stage = 0; stage < 4; stage++) {
         spec.split.zero_stage = stage;
-        assert_close(job_of(&spec, "gpt2", *state)->programs[0].static_B, wanted_B[stage], 1e-9);
+        const struct program *program = &job_of(&spec, "gpt2", *state)->programs[0];
+        assert_close(program->static_B, wanted_B[stage], 1e-9);
+        /* weights are divided in stage 3, gradients from 2 on, moments and master weights from 1 on */
+        assert_close(program->held.weights_B, 2 * psi / (stage == 3 ? 8 : 1), 1e-9);
+        assert_close(program->held.gradients_B, 2 * psi / (stage >= 2 ? 8 : 1), 1e-9);
+        assert_close(program->held.optimizer_B, 12 * psi / (stage >= 1 ? 8 : 1), 1e-9);
     }
 }
 

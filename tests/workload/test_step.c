@@ -88,8 +88,12 @@ static void state_is_what_the_frameworks_hold(void **state)
         spec.optimizer = cases[i].optimizer;
         spec.dtype = cases[i].dtype;
         spec.gradient_B = cases[i].gradient_B;
-        assert_close(one_gpu_program(spec, *state)->static_B, 25557032.0 * cases[i].wanted_B,
-                     1e-12);
+        const struct program *program = one_gpu_program(spec, *state);
+        assert_close(program->static_B, 25557032.0 * cases[i].wanted_B, 1e-12);
+        double kernels_read_B = dtype_B(spec.dtype) < 4 ? dtype_B(spec.dtype) : 4;
+        assert_close(program->held.weights_B, 25557032.0 * kernels_read_B, 1e-12);
+        assert_close(program->held.gradients_B, 25557032.0 * cases[i].gradient_B, 1e-12);
+        assert_close(step_sum_B(&program->held), program->static_B, 1e-12);
     }
 }
 

@@ -1,0 +1,123 @@
+#include "io/words.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+/* A family stands for the member that scenarios take without the key, where it is one of them. */
+static const struct {
+    const char *kind, *word, *profile;
+} profiles[] = {
+    {"library", "nccl", "nccl-2.18"},
+    {"library", "openmpi", "open-mpi"},
+    {"library", "ompi", "open-mpi"},
+    {"library", "mpi", "open-mpi"},
+    {"library", "mvapich", "mpich"},
+    {"library", "intel-mpi", "mpich"},
+    {"framework", "pytorch", "pytorch-eager"},
+    {"framework", "torch", "pytorch-eager"},
+    {"framework", "pytorch-ddp", "pytorch-eager"},
+    {"framework", "pytorch-fsdp", "fsdp"},
+    {"framework", "torchtitan", "fsdp"},
+    {"framework", "megatron", "megatron-core"},
+    {"framework", "nemo", "megatron-core"},
+    {"framework", "deepspeed", "megatron-deepspeed"},
+    {"framework", "tensorflow", "tf2-ngc"},
+    {"framework", "tf2", "tf2-ngc"},
+    {"framework", "tf1", "tf1-ngc"},
+};
+
+#define ZERO_3  "{\"kind\": \"parallel\", \"zero_stage\": 3}"
+#define ZERO    "{\"kind\": \"parallel\", \"zero_stage\": 1}, 2 or 3"
+#define TENSOR  "{\"kind\": \"parallel\", \"tensor_parallel\": 8}"
+#define STAGES  "{\"kind\": \"parallel\", \"pipeline_parallel\": 4}"
+#define CONTEXT "{\"kind\": \"parallel\", \"context_parallel\": 2}"
+#define EXPERTS "{\"kind\": \"parallel\", \"expert_parallel\": 8}"
+#define ALL_THREE                                                                                  \
+    "{\"kind\": \"parallel\", \"tensor_parallel\": 8, \"pipeline_parallel\": 4, \"zero_stage\": "  \
+    "1}"
+
+static const struct {
+    const char *word, *instead;
+} strategy_words[] = {
+    {"fsdp", ZERO_3},
+    {"fsdp2", ZERO_3},
+    {"fully-sharded-data-parallel", ZERO_3},
+    {"hsdp", "{\"kind\": \"parallel\", \"zero_stage\": 3, \"shard_ranks\": 8}"},
+    {"zero", ZERO},
+    {"zero1", "{\"kind\": \"parallel\", \"zero_stage\": 1}"},
+    {"zero2", "{\"kind\": \"parallel\", \"zero_stage\": 2}"},
+    {"zero3", ZERO_3},
+    {"distributed-optimizer", "{\"kind\": \"parallel\", \"zero_stage\": 1}"},
+    {"deepspeed", ZERO},
+    {"megatron", ALL_THREE},
+    {"megatron-lm", ALL_THREE},
+    {"megatron-core", ALL_THREE},
+    {"nemo", ALL_THREE},
+    {"3d", ALL_THREE},
+    {"3d-parallel", ALL_THREE},
+    {"model-parallel", TENSOR},
+    {"tensor", TENSOR},
+    {"tensor-parallel", TENSOR},
+    {"tp", TENSOR},
+    {"pipeline", STAGES},
+    {"pipeline-parallel", STAGES},
+    {"pp", STAGES},
+    {"gpipe", STAGES},
+    {"1f1b", STAGES},
+    {"context", CONTEXT},
+    {"context-parallel", CONTEXT},
+    {"cp", CONTEXT},
+    {"ring-attention", CONTEXT},
+    {"sequence-parallel",
+     "{\"kind\": \"parallel\", \"tensor_parallel\": 8, \"sequence_parallel\": true}"},
+    {"expert", EXPERTS},
+    {"experts", EXPERTS},
+    {"expert-parallel", EXPERTS},
+    {"ep", EXPERTS},
+    {"moe", EXPERTS},
+    {"dp", "\"ddp\""},
+    {"data", "\"ddp\""},
+    {"data-parallel", "\"ddp\""},
+    {"distributed-data-parallel", "\"ddp\""},
+    {"all-reduce", "\"ddp\""},
+    {"pytorch", "\"ddp\""},
+    {"ps", "\"parameter-server\""},
+    {"none", "\"local\""},
+    {"single", "\"local\""},
+};
+
+static const char *next_letter(const char *text)
+{
+    while (*text && !isalnum((unsigned char)*text)) text++;
+    return text;
+}
+
+bool words_alike(const char *a, const char *b)
+{
+    for (;;) {
+        a = next_letter(a);
+        b = next_letter(b);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b)) return false;
+        if (!*a) return true;
+        a++;
+        b++;
+    }
+}
+
+const char *words_profile(const char *kind, const char *name)
+{
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        if (strcmp(profiles[i].kind, kind) == 0 && words_alike(profiles[i].word, name))
+            return profiles[i].profile;
+    }
+    return NULL;
+}
+
+const char *words_strategy(const char *name)
+{
+    for (size_t i = 0; i < sizeof strategy_words / sizeof *strategy_words; i++) {
+        if (words_alike(strategy_words[i].word, name)) return strategy_words[i].instead;
+    }
+    return NULL;
+}
