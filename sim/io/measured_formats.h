@@ -34,4 +34,16 @@ const char *nccl_type(const char *name);
  * does not tell. */
 int nccl_ranks(const char *collective, double factor);
 
+/* busbw / algbw where it is most exact, at the largest algbw (GB/s), and the line */
+struct nccl_ratio {
+    double algbw, factor;
+    int line;
+};
+void nccl_ratio_add(const struct reading *reading, struct nccl_ratio *ratio, double algbw,
+                    double busbw);
+/* nccl_check_ranks — a list of ranks that lacks some, as when a log was cut, shows in the ratio: a note with
+ * its line. */
+void nccl_check_ranks(struct reading *reading, const struct nccl_ratio *ratio,
+                      const char *collective, int n_ranks);
+
 #endif

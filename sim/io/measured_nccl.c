@@ -44,8 +44,7 @@ struct nccl {
     const char **hosts;
     int n_hosts;
     bool too_many_hosts;
-    double largest_Bps, factor; /* bus over algorithm bandwidth, where that is most exact */
-    int factor_line;
+    struct nccl_ratio ratio;
     double bus_sum, average;
     int n_bus;
     bool sums, rooted;
@@ -108,6 +107,38 @@ int nccl_ranks(const char *collective, double factor)
     double share = factor / ways;
     if (!(share > 0.4 && share < 0.9)) return 0; /* more ranks than ten are lost in the rounding */
     return (int)lround(1 / (1 - share));
+}
+
+void nccl_ratio_add(const struct reading *reading, struct nccl_ratio *ratio, double algbw,
+                    double busbw)
+{
+    if (algbw > ratio->algbw) *ratio = (struct nccl_ratio){algbw, busbw / algbw, reading->line};
+}
+
+static void add_note(struct reading *reading, const char *text)
+{
+    reading->note = reading->note ? arena_text(reading->perm, "%s; %s", reading->note, text) : text;
+}
+
+void nccl_check_ranks(struct reading *reading, const struct nccl_ratio *ratio,
+                      const char *collective, int n_ranks)
+{
+    int ways = ways_of(collective);
+    if (ways == 0 || n_ranks < 1 || ratio->algbw <= 0) return;
+    double wanted = ways * (n_ranks - 1.0) / n_ranks;
+    double rounding = BANDWIDTH_ROUND * (1 + ratio->factor) / ratio->algbw;
+    if (fabs(ratio->factor - wanted) <= rounding) return;
+    double left = 1 - ratio->factor / ways; /* 1 / n */
+    const char *says = left > 0.0 && left < 1.0
+                           ? arena_text(reading->perm, "says %ld ranks", lround(1 / left))
+                           : "no number of ranks gives";
+    add_note(reading,
+             arena_text(reading->perm,
+                        "line %d: busbw is %.4g times algbw, which %s; %s %d, which gives %.4g "
+                        "(--ranks says how many took part)",
+                        ratio->line, ratio->factor, says,
+                        reading->options->n_ranks > 0 ? "--ranks is" : "the head names", n_ranks,
+                        wanted));
 }
 
 /* --- the head -------------------------------------------------------------------------------------- */
@@ -279,10 +310,7 @@ static void keep_block(struct reading *reading, struct nccl *nccl, struct raw_ro
     } else {
         row->time_s = 1e-6 * block->time_us;
         reading_row(reading, row);
-        if (block->algbw <= nccl->largest_Bps) return;
-        nccl->largest_Bps = block->algbw;
-        nccl->factor = block->busbw / block->algbw;
-        nccl->factor_line = reading->line;
+        nccl_ratio_add(reading, &nccl->ratio, block->algbw, block->busbw);
     }
 }
 
@@ -364,9 +392,9 @@ static void read_row(struct reading *reading, struct nccl *nccl, char *line)
  * of operation and root tell most apart. */
 static const char *guess(const struct nccl *nccl)
 {
-    bool shared = nccl->factor < 0.99; /* (n - 1) / n */
-    bool twice = nccl->factor > 1.01;  /* 2 (n - 1) / n of three ranks and more */
-    if (nccl->largest_Bps <= 0) return NULL;
+    bool shared = nccl->ratio.factor < 0.99; /* (n - 1) / n */
+    bool twice = nccl->ratio.factor > 1.01;  /* 2 (n - 1) / n of three ranks and more */
+    if (nccl->ratio.algbw <= 0) return NULL;
     if (nccl->sums)
         return twice          ? "all_reduce"
                : shared       ? "reduce_scatter"
@@ -374,11 +402,6 @@ static const char *guess(const struct nccl *nccl)
                               : "all_reduce";
     if (!shared) return nccl->rooted ? "broadcast" : "send_recv";
     return NULL; /* all_gather and all_to_all look alike */
-}
-
-static void add_note(struct reading *reading, const char *text)
-{
-    reading->note = reading->note ? arena_text(reading->perm, "%s; %s", reading->note, text) : text;
 }
 
 static void check_average(struct reading *reading, const struct nccl *nccl)
@@ -390,28 +413,6 @@ static void check_average(struct reading *reading, const struct nccl *nccl)
                                  "line %d: the file's average bus bandwidth is %.4g GB/s, that of "
                                  "its rows %.4g: rows are missing or changed",
                                  reading->line, nccl->average, own));
-}
-
-/* A list of ranks that lacks some, as when a log was cut, shows in what busbw is of algbw. */
-static void check_ranks(struct reading *reading, const struct nccl *nccl, const char *collective,
-                        int n_ranks)
-{
-    int ways = ways_of(collective);
-    if (ways == 0 || n_ranks < 1 || nccl->largest_Bps <= 0) return;
-    double wanted = ways * (n_ranks - 1.0) / n_ranks;
-    double rounding = BANDWIDTH_ROUND * (1 + nccl->factor) / nccl->largest_Bps;
-    if (fabs(nccl->factor - wanted) <= rounding) return;
-    double left = 1 - nccl->factor / ways; /* 1 / n */
-    const char *says = left > 0.0 && left < 1.0
-                           ? arena_text(reading->perm, "says %ld ranks", lround(1 / left))
-                           : "no number of ranks gives";
-    add_note(reading,
-             arena_text(reading->perm,
-                        "line %d: busbw is %.4g times algbw, which %s; %s %d, which gives %.4g "
-                        "(--ranks says how many took part)",
-                        nccl->factor_line, nccl->factor, says,
-                        reading->options->n_ranks > 0 ? "--ranks is" : "the head names", n_ranks,
-                        wanted));
 }
 
 static const char *collective_of(const struct reading *reading, const struct nccl *nccl)
@@ -428,7 +429,7 @@ static int ranks_of(const struct reading *reading, const struct nccl *nccl, cons
 {
     if (reading->options->n_ranks > 0) return reading->options->n_ranks;
     if (nccl->n_ranks > 0) return nccl->n_ranks;
-    int told = nccl_ranks(collective, nccl->factor);
+    int told = nccl_ranks(collective, nccl->ratio.factor);
     if (told > 0) return told;
     return nccl->n_gpus_told > 1 ? nccl->n_gpus_told : 0;
 }
@@ -457,7 +458,7 @@ static void close_section(struct reading *reading, struct nccl *nccl)
         reading->rows[r].ranks_per_node = per_node;
     }
     check_average(reading, nccl);
-    check_ranks(reading, nccl, collective, n_ranks);
+    nccl_check_ranks(reading, &nccl->ratio, collective, n_ranks);
 }
 
 bool nccl_text_claims(const char *line)

@@ -12,6 +12,7 @@ struct run {
     const struct json *json;
     const char *collective;
     int n_ranks, per_node, n_iterations;
+    struct nccl_ratio ratio;
 };
 
 bool nccl_json_opens(const char *text, size_t length)
@@ -78,8 +79,8 @@ static void read_collective(struct reading *reading, const struct json_node *roo
 
 /* --- rows --------------------------------------------------------------------------------------------- */
 
-static void read_block(struct reading *reading, const struct json_node *result, const char *key,
-                       struct raw_row *row)
+static void read_block(struct reading *reading, struct run *run, const struct json_node *result,
+                       const char *key, struct raw_row *row)
 {
     const struct json_node *block = json_get(result, key);
     if (!is_kind(block, JSON_OBJECT)) return; /* null: not measured */
@@ -92,13 +93,13 @@ static void read_block(struct reading *reading, const struct json_node *result, 
         reading_skip(reading, "rows of size 0");
         return;
     }
+    nccl_ratio_add(reading, &run->ratio, number_of(block, "alg_bw"), number_of(block, "bus_bw"));
     row->time_s = 1e-6 * time_us;
     row->note = !strcmp(key, "in_place") ? "in place" : "";
     reading_row(reading, row);
 }
 
-static void read_result(struct reading *reading, const struct run *run,
-                        const struct json_node *result)
+static void read_result(struct reading *reading, struct run *run, const struct json_node *result)
 {
     reading->line = json_place(run->json, result, reading->perm).line;
     if (!is_kind(result, JSON_OBJECT)) {
@@ -117,8 +118,8 @@ static void read_result(struct reading *reading, const struct run *run,
         .check = -1,
         .repeats = n_iterations > 0 ? n_iterations : run->n_iterations,
     };
-    read_block(reading, result, "out_of_place", &row);
-    read_block(reading, result, "in_place", &row);
+    read_block(reading, run, result, "out_of_place", &row);
+    read_block(reading, run, result, "in_place", &row);
 }
 
 static void read_run(struct reading *reading, const struct json *json)
@@ -146,6 +147,7 @@ static void read_run(struct reading *reading, const struct json *json)
     if (reading->options->n_ranks > 0) run.n_ranks = reading->options->n_ranks;
     if (reading->options->ranks_per_node > 0) run.per_node = reading->options->ranks_per_node;
     for (int i = 0; i < json_size(results); i++) read_result(reading, &run, json_at(results, i));
+    nccl_check_ranks(reading, &run.ratio, run.collective, run.n_ranks);
 }
 
 void nccl_json_whole(struct reading *reading, const char *text, size_t length)

@@ -117,7 +117,8 @@ static struct profile_ref ref_of(const struct loader *load, const char *key, con
     bool usual = base && json_kind(base) == JSON_TEXT && strcmp(json_text(base), USUAL) == 0;
     usual = usual || (own && !base && json_kind(own) == JSON_OBJECT && lacks(own, key));
     if (usual && fallback && fallback[0])
-        json_set(load->json, arena_text(load->perm, "/%s/base", key), fallback, load->diag);
+        json_set(load->json, arena_text(load->perm, "%s/base", place(load, own).pointer), fallback,
+                 load->diag);
     return (struct profile_ref){load->json, json_get(load->root, key), fallback};
 }
 

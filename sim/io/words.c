@@ -28,6 +28,7 @@ static const struct {
 };
 
 #define ZERO_3  "{\"kind\": \"parallel\", \"zero_stage\": 3}"
+#define FSDP    ZERO_3 ", with \"framework\": \"fsdp\" beside it"
 #define ZERO    "{\"kind\": \"parallel\", \"zero_stage\": 1}, 2 or 3"
 #define TENSOR  "{\"kind\": \"parallel\", \"tensor_parallel\": 8}"
 #define STAGES  "{\"kind\": \"parallel\", \"pipeline_parallel\": 4}"
@@ -40,16 +41,16 @@ static const struct {
 static const struct {
     const char *word, *instead;
 } strategy_words[] = {
-    {"fsdp", ZERO_3},
-    {"fsdp2", ZERO_3},
-    {"fully-sharded-data-parallel", ZERO_3},
+    {"fsdp", FSDP},
+    {"fsdp2", FSDP},
+    {"fully-sharded-data-parallel", FSDP},
     {"hsdp", "{\"kind\": \"parallel\", \"zero_stage\": 3, \"shard_ranks\": 8}"},
     {"zero", ZERO},
     {"zero1", "{\"kind\": \"parallel\", \"zero_stage\": 1}"},
     {"zero2", "{\"kind\": \"parallel\", \"zero_stage\": 2}"},
     {"zero3", ZERO_3},
     {"distributed-optimizer", "{\"kind\": \"parallel\", \"zero_stage\": 1}"},
-    {"deepspeed", ZERO},
+    {"deepspeed", ZERO ", with \"framework\": \"deepspeed\" beside it"},
     {"megatron", ALL_THREE},
     {"megatron-lm", ALL_THREE},
     {"megatron-core", ALL_THREE},

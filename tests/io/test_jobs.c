@@ -47,6 +47,18 @@ static const char crossed[] =
                                           "}") ", " JOB("\"n_gpus\": 32, \"placement\": {"
                                                         "\"ranks\": " SEATS_B "}") "]");
 
+/* The usual framework, changed, is that of the job. */
+static void a_job_may_change_the_framework_that_it_has_anyway(void **state)
+{
+    struct inputs *in = loaded(CLUSTER(64, "\"jobs\": [" JOB("\"n_gpus\": 32") ", " JOB(
+                                               "\"n_gpus\": 32, \"framework\": {\"base\": "
+                                               "\"usual\", \"issue\": \"1ms\"}") "]"),
+                               NULL, true, *state);
+    assert_close(in->jobs[0]->gpu.issue_s, 6e-6, 1e-12); /* pytorch-eager */
+    assert_close(in->jobs[1]->gpu.issue_s, 1e-3, 1e-12);
+    assert_string_equal(in->jobs[1]->gpu.framework.name, "pytorch-eager");
+}
+
 static void jobs_on_leaves_of_their_own_do_not_feel_each_other(void **state)
 {
     struct arena *perm = *state;
@@ -109,6 +121,7 @@ static void steps_of_unequal_length_are_averaged_over_common_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_may_change_the_framework_that_it_has_anyway),
         cmocka_unit_test(jobs_on_leaves_of_their_own_do_not_feel_each_other),
         cmocka_unit_test(jobs_that_cross_halve_each_others_rate),
         cmocka_unit_test(folded_and_unfolded_jobs_take_the_same),

@@ -134,6 +134,20 @@ static void a_list_of_ranks_that_the_bandwidths_contradict_is_noted_with_its_lin
     }
 }
 
+static void the_list_of_devices_is_checked_likewise(void **state)
+{
+    static const char text[] =
+        "{\"args\": [\"all_gather_perf\"], \"config\": {\"devices\": [{\"hostname\": \"a\"}, "
+        "{\"hostname\": \"a\"}]},\n\"results\": [{\"size\": 1000000, \"type\": \"float\", "
+        "\"out_of_place\": {\"time\": 100, \"alg_bw\": 10, \"bus_bw\": 7.5, \"nwrong\": 0}}]}";
+    struct diag diag;
+    const struct measured *measured = read_text(text, "nccl-tests-json", &diag, *state);
+    assert_non_null(measured);
+    assert_non_null(measured->note);
+    assert_non_null(
+        strstr(measured->note, "line 2: busbw is 0.75 times algbw, which says 4 ranks"));
+}
+
 static void rows_that_contradict_themselves_are_left_out(void **state)
 {
     struct diag diag;
@@ -432,6 +446,7 @@ int main(void)
         cmocka_unit_test(lines_of_debugging_and_empty_sizes_are_counted),
         cmocka_unit_test(a_table_alone_tells_its_collective_and_ranks),
         cmocka_unit_test(a_list_of_ranks_that_the_bandwidths_contradict_is_noted_with_its_line),
+        cmocka_unit_test(the_list_of_devices_is_checked_likewise),
         cmocka_unit_test(rows_that_contradict_themselves_are_left_out),
         cmocka_unit_test(a_unit_that_is_not_known_is_an_error_with_its_line),
         cmocka_unit_test(two_eras_in_one_file_each_keep_their_columns),

@@ -591,7 +591,8 @@ static void a_strategy_by_another_s_word_says_what_to_write(void **state)
     static const struct {
         const char *word, *wanted;
     } cases[] = {
-        {"fsdp", "called \"fsdp\" (wanted {\"kind\": \"parallel\", \"zero_stage\": 3})"},
+        {"fsdp", "called \"fsdp\" (wanted {\"kind\": \"parallel\", \"zero_stage\": 3}, with "
+                 "\"framework\": \"fsdp\" beside it)"},
         {"ZeRO-2", "(wanted {\"kind\": \"parallel\", \"zero_stage\": 2})"},
         {"dp", "(wanted \"ddp\")"},
     };
