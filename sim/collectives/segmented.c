@@ -23,18 +23,34 @@ static double block_B(const struct coll_req *req)
     return req->size_B / req->n_ranks / req->n_channels;
 }
 
+/* So few that steps can be counted. */
 static int n_segments(const struct coll_req *req)
 {
-    return shape_chunks(req, block_B(req));
+    int most = SHAPE_MAX_CHUNKS / req->n_ranks, segments = shape_chunks(req, block_B(req));
+    return segments < most ? segments : most;
 }
 
-/* The first phase scatters, the second gathers. */
+static double sent_B(const struct coll_req *req)
+{
+    return (req->n_ranks - 1) * req->size_B / req->n_ranks;
+}
+
+/* The first phase scatters, the second gathers. Without rendezvous the latency of a segment is that of the hops
+ * it makes: of n in the ring, N leave a node. */
 bool segmented_phase(const struct coll_req *req, int p, struct coll_phase *out)
 {
     if (p > 1 || req->n_ranks == 1) return false;
-    int steps = (req->n_ranks - 1) * (p == 0 ? n_segments(req) : 1);
+    int steps = (req->n_ranks - 1) * (p == 0 ? n_segments(req) : 1), nodes = shape_nodes(req);
     *out = (struct coll_phase){.n_bundles = req->n_channels, .steps = steps};
-    shape_worst_hops(req, steps, out);
+    if (req->rendezvous) {
+        shape_worst_hops(req, steps, out);
+        return true;
+    }
+    struct tier_load load = shape_ring_load(req, sent_B(req) / steps);
+    out->hops_inter = nodes > 1 ? (int)((int64_t)steps * nodes / req->n_ranks) : 0;
+    out->hops_intra = steps - out->hops_inter;
+    out->step_intra_B = load.intra_B;
+    out->step_inter_B = load.inter_B;
     return true;
 }
 
@@ -43,9 +59,8 @@ double segmented_cost_s(const struct coll_req *req, struct coll_hops hops)
     struct coll_phase phase;
     double time_s = 0;
     for (int p = 0; segmented_phase(req, p, &phase); p++) {
-        double sent_B = (req->n_ranks - 1) * req->size_B / req->n_ranks;
-        time_s += phase.hops_intra * hops.intra.alpha_s + phase.hops_inter * hops.inter.alpha_s +
-                  shape_drain_s(hops, shape_ring_load(req, sent_B));
+        double busy_s = shape_drain_s(hops, shape_ring_load(req, sent_B(req)));
+        time_s += busy_s + coll_wait_s(&phase, hops, busy_s);
     }
     return time_s;
 }

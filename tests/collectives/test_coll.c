@@ -380,6 +380,8 @@ static void textbook_forms_hold_for_eight_ranks(void **state)
     assert_close(cost("ring", req), 14 * alpha + 14.0 / 8 * s, 1e-12);
     req.chunk_B = 5e4; /* blocks of 125 kB: 3 segments, 21 steps and 7 */
     assert_close(cost("segmented-ring", req), 28 * alpha + 14.0 / 8 * s, 1e-12);
+    req.chunk_B = 1e-3; /* 1.25e8 segments would be 8.75e8 steps: 2^28 / 8 are taken */
+    assert_close(cost("segmented-ring", req), (7 * exp2(25) + 7) * alpha + 14.0 / 8 * s, 1e-12);
     assert_close(cost("recursive-doubling", req), 3 * (alpha + s), 1e-12);
     assert_close(cost("halving-doubling", req), 6 * alpha + 14.0 / 8 * s, 1e-12);
     assert_close(cost("direct", req), 2 * alpha + 14.0 / 8 * s, 1e-12);
@@ -408,6 +410,21 @@ static void textbook_forms_hold_for_eight_ranks(void **state)
     assert_close(cost("binomial", req), 3 * (alpha + s), 1e-12);
     req.rendezvous = true; /* 16 times alpha + chunk */
     assert_close(cost("ring", req), 16 * (alpha + s / 10), 1e-12);
+}
+
+/* 4 nodes of 4, hops of 1 us inside and 10 us outside, 32 B: bytes take nothing to speak of. A segment (15 hops of 16
+ * sends, 4 leave a node: 15 * 4 / 16 = 3) waits for the hops it makes, unless each step waits for the slowest. */
+static void segments_wait_for_the_hops_they_make(void **state)
+{
+    (void)state;
+    const struct coll_hops hops = {{1e-6, 1e-12}, {1e-5, 1e-12}};
+    struct coll_req req = request(COLL_ALLREDUCE, 16, 4, 1);
+    const struct coll_algo *segmented = coll_find(COLL_ALLREDUCE, "segmented-ring");
+    req.size_B = 32;
+    req.chunk_B = 2;
+    assert_close(segmented->cost_s(&req, hops), 2 * (3 * 1e-5 + 12 * 1e-6), 1e-5);
+    req.rendezvous = true;
+    assert_close(segmented->cost_s(&req, hops), 30 * 1e-5, 1e-5);
 }
 
 /* 4 nodes of 2, S beta = 1 ms, chunks small beside S; each T is latencies and bytes, plus what fills:
@@ -528,6 +545,7 @@ int main(void)
         cmocka_unit_test(one_byte_and_64_GB_move_as_any_size),
         cmocka_unit_test(one_rank_alone_moves_nothing),
         cmocka_unit_test(textbook_forms_hold_for_eight_ranks),
+        cmocka_unit_test(segments_wait_for_the_hops_they_make),
         cmocka_unit_test(sums_by_owners_take_what_their_busiest_node_sends),
         cmocka_unit_test(ring_takes_what_simgrid_gives_on_a_star),
         cmocka_unit_test(ring_of_eight_sends_1400_MB_for_800),
