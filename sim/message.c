@@ -3,8 +3,9 @@
  * drain one after the other. The collective is over, for all, when the last send has arrived.
  *
  * With rendezvous a lane's next send waits until its last one has arrived. Otherwise latencies of
- * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers; of as many as
- * pass in a latency, where a window in bytes limits what leaves a node. */
+ * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers, for each of the
+ * library's channels that it stands for; of as many as pass in a latency, where a window in bytes limits what
+ * leaves a node. */
 #include "engine.h"
 
 #include "base/must.h"
@@ -421,16 +422,20 @@ static int member_of(const struct group_sends *group, int rank_class)
     return group->seats[low].member;
 }
 
-/* Sends of a lane under way at once: so many that the connections' limit, where there is one, is reached. */
-static int window_of(const struct plan_coll *coll, int library_channels)
+/* Sends of a lane under way at once: WINDOW for each open channel that it stands for, or so many that the
+ * connections' limit, where there is one, is reached. */
+static int window_of(const struct plan_coll *coll, const struct library *library)
 {
     const struct coll_req *req = &coll->req;
     if (req->rendezvous) return 1;
     double part_B = req->size_B / req->n_channels;
     double send_B = coll->algo->in_blocks ? part_B / req->n_ranks : fmin(part_B, req->chunk_B);
-    double flying_B = coll->row->net_cap_Bps * library_channels * coll->hops.inter.alpha_s;
+    double flying_B = coll->row->net_cap_Bps * library->n_channels * coll->hops.inter.alpha_s;
+    double slots = (double)WINDOW * library_channels(library, coll->row, req);
     int window = WINDOW;
-    while (window < MOST_WINDOW && window * send_B * req->n_channels < flying_B) window *= 2;
+    while (window < MOST_WINDOW && (window * send_B * req->n_channels < flying_B ||
+                                    (double)window * req->n_channels < slots))
+        window *= 2;
     return window;
 }
 
@@ -448,7 +453,7 @@ static void open_group(struct player *player, int meeting)
     group->place = place;
     group->seats = find_seats(player->plan, class, group->place, player->perm);
     group->first_port = isinf(library_leaving_Bps(coll->row)) ? -1 : state->first_port[m->group];
-    group->window = window_of(coll, player->plan->in->library.n_channels);
+    group->window = window_of(coll, &player->plan->in->library);
     group->n_members = coll_members(coll->algo, &coll->req);
     group->lanes_per_member = coll->algo->n_lanes(&coll->req);
     group->n_slots = coll->algo->n_slots(&coll->req);

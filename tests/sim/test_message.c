@@ -539,6 +539,24 @@ static void rings_take_what_simgrid_gives(void **state)
     }
 }
 
+/* Few lanes stand for 32 channels of 8 slots each, 256 chunks of 4 kB in a hop's 2 us: more than a link of 100 GB/s
+ * takes. With eight slots a lane it would pass 16 GB/s for each lane. */
+static void a_lane_has_the_slots_of_the_channels_that_it_stands_for(void **state)
+{
+    struct arena scratch = **(struct arena **)state;
+    struct node_spec node = golden_node;
+    node.gpus_per_node = 4;
+    node.scaleup = SCALEUP_SWITCH;
+    node.scaleup_Bps = 100 * GB;
+    node.scaleup_latency_s = 1 * US;
+    struct inputs *in = alone(&node, NULL, 4, coll_op(0, COLL_BROADCAST, 64e6, "ring"), &scratch);
+    in->library.rendezvous = false;
+    in->library.n_channels = 32;
+    in->library.chunk_B = 4e3;
+    struct three times = run_three(in, scratch);
+    assert_close(times.message_s, times.fluid_s, 0.02);
+}
+
 /* 4 x 4 x 4 servers of one GPU and six cards of 50 GB/s, cables of 500 ns, one more to and from the card:
  * six parts of S, two along each axis at any time, one each way round. T = 18 (3 cables) and
  * 2 63/64 S over 300 GB/s: all the server's cards without a pause. */
@@ -579,6 +597,7 @@ int main(void)
         cmocka_unit_test(a_ring_in_bad_order_feels_the_oversubscription),
         cmocka_unit_test(runs_repeat_bit_for_bit),
         cmocka_unit_test(rings_take_what_simgrid_gives),
+        cmocka_unit_test(a_lane_has_the_slots_of_the_channels_that_it_stands_for),
         cmocka_unit_test(rings_along_the_axes_of_a_torus_keep_all_cables_busy),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
