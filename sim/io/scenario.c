@@ -734,9 +734,27 @@ static const struct field *fields_of_top(const struct loader *load)
     return fields;
 }
 
+/* Keys that others read, and those of other tools: of these it is said what they are called here. */
+static const char *const *other_keys(const struct loader *load)
+{
+    int n = 0, n_members = json_size(load->root);
+    while (top_other_keys[n]) n++;
+    const char **keys = arena_new(load->perm, const char *, n + n_members + 1);
+    for (int i = 0; i < n; i++) keys[i] = top_other_keys[i];
+    for (int i = 0; i < n_members; i++) {
+        const struct json_node *member = json_at(load->root, i);
+        const char *instead = words_key(json_key(member));
+        if (!instead) continue;
+        diag_error(load->diag, json_key_place(load->json, member, load->perm),
+                   "unknown key \"%s\" (wanted %s)", json_key(member), instead);
+        keys[n++] = json_key(member);
+    }
+    return keys;
+}
+
 static void load_top(struct loader *load)
 {
-    field_load(fields_of_top(load), n_top_fields, top_other_keys, load->json, load->root,
+    field_load(fields_of_top(load), n_top_fields, other_keys(load), load->json, load->root,
                &load->top, "scenario", load->log, load->perm, load->diag);
     struct inputs *in = load->in;
     const char *named = load->top.name;

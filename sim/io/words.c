@@ -88,6 +88,57 @@ static const struct {
     {"single", "\"local\""},
 };
 
+#define BATCH    "\"batch_per_gpu\": samples of one GPU and micro-batch"
+#define COUNT    "\"n_gpus\": all GPUs of all servers"
+#define LENGTH   "\"model\": {\"name\": ..., \"sequence_length\": ...}"
+#define DIVISION "\"strategy\": {\"kind\": \"parallel\", ...}"
+#define RUN      "\"run\": {...}"
+
+static const struct {
+    const char *word, *instead;
+} key_words[] = {
+    {"batch", BATCH},
+    {"batch-size", BATCH},
+    {"micro-batch", BATCH},
+    {"micro-batch-size", BATCH},
+    {"mbs", BATCH},
+    {"global-batch", BATCH ", of which there are n_gpus times grad_accumulation"},
+    {"global-batch-size", BATCH ", of which there are n_gpus times grad_accumulation"},
+    {"gpus", COUNT},
+    {"num-gpus", COUNT},
+    {"ranks", COUNT},
+    {"world-size", COUNT},
+    {"nodes", COUNT},
+    {"n-nodes", COUNT},
+    {"num-nodes", COUNT},
+    {"gpus-per-node", "\"node\": {\"gpus\": ...}"},
+    {"nics", "\"nics_per_node\""},
+    {"dtype", "\"precision\""},
+    {"amp", "\"precision\""},
+    {"network", "\"fabric\""},
+    {"topology", "\"fabric\""},
+    {"interconnect", "\"fabric\""},
+    {"bandwidth", "\"nic\": {\"bandwidth\": ...}"},
+    {"parallelism", "\"strategy\""},
+    {"tensor-parallel", DIVISION},
+    {"tp", DIVISION},
+    {"pipeline-parallel", DIVISION},
+    {"pp", DIVISION},
+    {"context-parallel", DIVISION},
+    {"expert-parallel", DIVISION},
+    {"zero-stage", DIVISION},
+    {"recompute", DIVISION},
+    {"sequence-length", LENGTH},
+    {"seq-len", LENGTH},
+    {"layers", "\"model\": {\"layers\": ...}"},
+    {"nccl", "\"library\""},
+    {"accumulation", "\"grad_accumulation\""},
+    {"gradient-accumulation-steps", "\"grad_accumulation\""},
+    {"fidelity", RUN},
+    {"iterations", RUN},
+    {"seed", RUN},
+};
+
 static const char *next_letter(const char *text)
 {
     while (*text && !isalnum((unsigned char)*text)) text++;
@@ -111,6 +162,14 @@ const char *words_profile(const char *kind, const char *name)
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         if (strcmp(profiles[i].kind, kind) == 0 && words_alike(profiles[i].word, name))
             return profiles[i].profile;
+    }
+    return NULL;
+}
+
+const char *words_key(const char *name)
+{
+    for (size_t i = 0; i < sizeof key_words / sizeof *key_words; i++) {
+        if (words_alike(key_words[i].word, name)) return key_words[i].instead;
     }
     return NULL;
 }

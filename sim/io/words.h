@@ -11,6 +11,9 @@ const char *words_profile(const char *kind, const char *name);
 /* words_strategy — what a scenario says instead of a strategy that there is not; NULL: nothing known. */
 const char *words_strategy(const char *name);
 
+/* words_key — what stands for a key of a scenario that there is not; NULL: nothing known. */
+const char *words_key(const char *name);
+
 /* words_alike — are they the same word? */
 bool words_alike(const char *a, const char *b);
 

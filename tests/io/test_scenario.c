@@ -609,6 +609,16 @@ static void a_strategy_by_another_s_word_says_what_to_write(void **state)
     }
 }
 
+static void a_key_of_another_tool_is_named_as_it_is_called_here(void **state)
+{
+    struct diag diag;
+    assert_null(load_text("{\"model\": \"resnet50\", \"gpu\": \"h100-sxm-80\", \"n_gpus\": 8, "
+                          "\"batch_per_gpu\": 8, \"dtype\": \"bf16\"}",
+                          &plain, NULL, *state, &diag));
+    assert_int_equal(diag.n_messages, 1);
+    assert_non_null(strstr(diag.messages[0], "unknown key \"dtype\" (wanted \"precision\")"));
+}
+
 /* The algorithm that a library takes for 4 GiB on so many servers of 8. */
 static const char *taken(const char *parts, int n_servers, struct arena *perm)
 {
@@ -673,6 +683,7 @@ int main(void)
         cmocka_unit_test(a_system_brings_its_usual_server),
         cmocka_unit_test(an_object_that_cannot_stand_alone_changes_the_usual_one),
         cmocka_unit_test(a_family_s_name_takes_a_stated_member),
+        cmocka_unit_test(a_key_of_another_tool_is_named_as_it_is_called_here),
         cmocka_unit_test(a_strategy_by_another_s_word_says_what_to_write),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -1,4 +1,5 @@
 /* Words from elsewhere lead to what there is. */
+#include "io/keys.h"
 #include "io/words.h"
 #include "test.h"
 #include "workload/strategy.h"
@@ -26,6 +27,15 @@ static void a_name_that_there_is_is_no_word_from_elsewhere(void **state)
     assert_null(words_profile("library", ""));
 }
 
+static void no_key_of_a_scenario_is_taken_for_another_tool_s(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_top_fields; i++) assert_null(words_key(top_fields[i].key));
+    for (int i = 0; top_other_keys[i]; i++) assert_null(words_key(top_other_keys[i]));
+    assert_non_null(strstr(words_key("Batch_Size"), "batch_per_gpu"));
+    assert_non_null(strstr(words_key("num_nodes"), "n_gpus"));
+}
+
 static void what_a_family_stands_for_is_shipped(void **state)
 {
     static const char *const words[][2] = {
@@ -48,6 +58,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(case_and_dashes_do_not_count),
         cmocka_unit_test(a_name_that_there_is_is_no_word_from_elsewhere),
+        cmocka_unit_test(no_key_of_a_scenario_is_taken_for_another_tool_s),
         cmocka_unit_test(what_a_family_stands_for_is_shipped),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
