@@ -385,6 +385,16 @@ static void take_row(struct raw_reader *reader, int r)
     }
 }
 
+/* Who wrote the mark ends every line: a number that a full disk cut in two may still be a number. */
+static bool ends_well(const struct raw_reader *reader, const char *text, size_t length)
+{
+    const struct table *table = reader->table;
+    if (table->n_rows == 0 || text[length - 1] == '\n' || text[length - 1] == '\r') return true;
+    struct diag_place last = {.file = table->file, .line = table->lines[table->n_rows - 1]};
+    diag_error(reader->diag, last, "the last line has no end: cut off?");
+    return false;
+}
+
 struct raw *raw_read_text(const char *file, const char *text, size_t length, struct arena *perm,
                           struct diag *diag)
 {
@@ -405,6 +415,7 @@ struct raw *raw_read_text(const char *file, const char *text, size_t length, str
                    RAW_MAX_ROWS);
         return NULL;
     }
+    if (!ends_well(&reader, rest, length - (size_t)(rest - text))) return NULL;
     raw->rows = arena_new(perm, struct raw_row, reader.table->n_rows);
     for (int r = 0; r < reader.table->n_rows; r++) take_row(&reader, r);
     return raw;

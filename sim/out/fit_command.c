@@ -149,6 +149,17 @@ static bool read_card(const char *base, struct nic_profile *nic, struct arena *p
     return diag_quiet_since(diag, before);
 }
 
+static bool refuse_untold(const struct card *card, struct diag *diag)
+{
+    const struct calibrate_part *part = card_untold(card);
+    if (!part) return false;
+    const struct calibrate_row *first = part->rows[0];
+    const char *why = part->problem ? part->problem : "does not rise with the size";
+    diag_error(diag, (struct diag_place){.file = first->raw->file, .line = first->row->line},
+               "from here on the line of %s %s: it tells no rate", part->name, why);
+    return true;
+}
+
 static int fit_card(const struct options *options, int n_folds, struct arena *perm)
 {
     struct diag diag = {.perm = perm};
@@ -160,6 +171,10 @@ static int fit_card(const struct options *options, int n_folds, struct arena *pe
         return EXIT_INPUT;
     }
     struct card card = card_fit(fit, options->base ? &base : NULL, *perm);
+    if (refuse_untold(&card, &diag)) {
+        diag_print(&diag, stderr);
+        return EXIT_INPUT;
+    }
     if (options->out) {
         struct fit_profile profile = {options->name ? options->name : "", options->base};
         struct sink sink = sink_open(options->out, perm);

@@ -56,6 +56,21 @@ static void set_start(struct nic_profile *nic, const struct calibrate_part *part
     if (nic->handshake_s > 0.0) nic->eager_B = constant_of(part, "second_from", nic->eager_B);
 }
 
+static bool is_untold(const struct calibrate_part *part)
+{
+    for (int c = 0; c < part->n_constants; c++) {
+        bool slope = strncmp(part->constants[c].key, "beta", strlen("beta")) == 0;
+        if (slope && part->constants[c].at_bound) return true;
+    }
+    return part->problem != NULL;
+}
+
+const struct calibrate_part *card_untold(const struct card *card)
+{
+    if (is_untold(card->rate)) return card->rate;
+    return card->start && is_untold(card->start) ? card->start : NULL;
+}
+
 double card_message_s(const struct nic_profile *nic, double size_B)
 {
     double agreed = size_B > 0.0 ? size_B / (size_B + nic->eager_B) : 0.0;

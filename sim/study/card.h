@@ -31,6 +31,9 @@ bool card_takes(const char *benchmark);
 struct card card_fit(const struct calibration *fit, const struct nic_profile *base,
                      struct arena scratch);
 
+/* card_untold — the part whose times are no law of its sizes, as bytes take no time in it or its fit failed; NULL = none. */
+const struct calibrate_part *card_untold(const struct card *card);
+
 /* card_message_s — T of a message of so many bytes. */
 double card_message_s(const struct nic_profile *nic, double size_B);
 

@@ -74,6 +74,10 @@ test_that "a program gets a card's lines as JSON" prints_json fit --link --json 
 test_that "a card needs no base" run 0 fit --link --out "$work/own.json" "$work/pong.csv"
 test_that "then what was reached is its rate" grep -q '"bandwidth": "10GB/s"' "$work/own.json"
 test_that "a GPU's file has no messages" fails 1 "no rows of messages" fit --link "$work/raw.csv"
+sed 's/^\(ping_pong,.*,2\),.*/\1,1e-3/' "$work/pong.csv" >"$work/flat.csv"
+test_that "times that do not grow tell no rate" fails 1 "flat.csv:5: from here on the line of ping_pong on 2" fit --link --base ib-edr "$work/flat.csv"
+head -c -6 "$work/pong.csv" >"$work/cut.csv"
+test_that "a cut last line is told" fails 1 "cut.csv:30: the last line has no end" fit --link "$work/cut.csv"
 test_that "a card's base is a card" fails 1 'unknown nic "t4"' fit --link --base t4 "$work/pong.csv"
 cat >"$work/two.json" <<EOF
 {"model": "resnet50", "gpu": "t4", "node": {"gpus": 1}, "n_gpus": 2, "batch_per_gpu": 8, "precision": "fp32",
