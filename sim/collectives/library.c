@@ -111,23 +111,36 @@ static double peers_s(const struct lib_choice *choice, const struct coll_req *re
 }
 
 /* Trees are long pipelines: chunks are halved, to four, two and one times the least, while a channel
- * has fewer of them than its tree is deep, times 8, 4 and 1. Open channels go one tree each, so of all
- * of them a stream of a pattern (two for each) stands for n_open / (2 n_channels).
+ * has fewer of them than its tree is deep, times 8, 4 and 1.
  * Source: NVIDIA/nccl src/enqueue.cc, ncclPatternTreeUpDown of the Simple protocol; its depth from
  * src/graph/connect.cc. */
-static double chunk_of(const struct library *lib, const struct lib_choice *choice,
-                       const struct coll_req *req, int n_open)
+static double grain_B(const struct library *lib, const struct lib_choice *choice,
+                      const struct coll_req *req, int n_open)
 {
     static const double CHUNKS_PER_HOP[] = {8, 4, 1};
     double chunk_B = choice->chunk_B > 0 ? choice->chunk_B : lib->chunk_B;
-    if (choice->least_chunk_B <= 0) return choice->chunk_B;
     int depth = req->ranks_per_node - 1 + ilogb((double)req->n_ranks / req->ranks_per_node);
     for (int k = 0; k < 3; k++) {
         double hops = depth * CHUNKS_PER_HOP[k] * n_open,
                stop_B = ldexp(choice->least_chunk_B, 2 - k);
         while (chunk_B > stop_B && hops * chunk_B > req->size_B) chunk_B /= 2;
     }
-    return chunk_B * n_open / (2.0 * req->n_channels);
+    return chunk_B;
+}
+
+/* Open channels go one tree each, so of all of them a stream of a pattern (two for each) stands for
+ * n_open / (2 n_channels). A message of half_B takes a card as long to start as to send: with small chunks
+ * it reaches less of its rate, and what the row says of that is of whole ones.
+ * Source: n-half of Hockney, Parallel Computing 20(3), 1994. */
+static void cut_in_chunks(struct lib_choice *row, const struct library *lib,
+                          const struct coll_req *req, int n_open)
+{
+    if (row->least_chunk_B <= 0) return;
+    double whole_B = row->chunk_B > 0 ? row->chunk_B : lib->chunk_B;
+    double chunk_B = grain_B(lib, row, req, n_open);
+    row->chunk_B = chunk_B * n_open / (2.0 * req->n_channels);
+    if (leaves_node(req))
+        row->efficiency_net *= (1 + row->net.half_B / whole_B) / (1 + row->net.half_B / chunk_B);
 }
 
 struct lib_choice library_row(const struct library *lib, const struct lib_choice *choice,
@@ -142,7 +155,7 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
     int copiers = is_message(req->kind) ? lib->n_channels : n; /* who has no message copies */
     if (choice->own_copy_Bps > 0)
         row.base_latency_s += req->size_B / req->n_ranks / (choice->own_copy_Bps * copiers);
-    row.chunk_B = chunk_of(lib, choice, req, n);
+    cut_in_chunks(&row, lib, req, n);
     limit_network(&row, req);
     add_network(&row, req, n);
     spare_cables(&row, req);

@@ -40,6 +40,8 @@ struct lib_net {
     double inject_B,
         inject_s; /* messages of an all-to-all that the host copies out of GPU memory, up
                                   to this size, take so much more each */
+    double
+        half_B; /* message of which a card sends half as fast as it sends large ones; 0: all alike */
     double pair_frac,
         more_frac; /* most of the line rate that the row reaches on two nodes, and on more;
                                     0: no limit */

@@ -102,6 +102,7 @@ static const struct field nic_fields[] = {
     REAL("host_latency", DIM_TIME, struct nic_profile, host_latency_s, 0, 10, "0us", "per message in the hosts at both ends together"),
     REAL("handshake", DIM_TIME, struct nic_profile, handshake_s, 0, 10, "0us", "per message that is too large to be sent at once: both ends first agree"),
     REAL("eager", DIM_SIZE, struct nic_profile, eager_B, 0, LARGE, "8KiB", "message of which half of the handshake is paid; larger ones pay more of it"),
+    REAL("half_rate", DIM_SIZE, struct nic_profile, half_B, 0, LARGE, "0B", "chunk of a tree that the card sends at half the rate of large messages; 0 = as fast"),
     REAL("peer_latency", DIM_TIME, struct nic_profile, peer_s, 0, 10, "0us", "for each peer on another server in an all-to-all"),
     REAL("inject", DIM_SIZE, struct nic_profile, inject_B, 0, LARGE, "0B", "messages up to this size the host copies from GPU memory into the card's queue"),
     REAL("inject_latency", DIM_TIME, struct nic_profile, inject_s, 0, 10, "0us", "what that takes for each peer in an all-to-all"),

@@ -47,7 +47,7 @@ struct nic_profile {
     double efficiency;                   /* what a large transfer gets of the line rate, (0, 1] */
     double host_latency_s;               /* per message, in the hosts at both ends together */
     double handshake_s, eager_B, peer_s; /* see lib_net */
-    double inject_B, inject_s;           /* likewise */
+    double inject_B, inject_s, half_B;   /* likewise */
     double connection_Bps, window_B;     /* likewise */
     double
         alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */

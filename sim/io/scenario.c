@@ -418,6 +418,7 @@ static void apply_network(struct lib_choice *choice, const struct hardware *hard
     choice->net.handshake_s = nic->handshake_s;
     choice->net.eager_B = nic->eager_B;
     choice->net.peer_s = nic->peer_s;
+    choice->net.half_B = nic->half_B;
     choice->net.inject_B = nic->inject_B;
     choice->net.inject_s = nic->inject_s;
     if (nic->bandwidth_Bps <= 0 || strcmp(choice->algo->name, "tree") != 0) return;

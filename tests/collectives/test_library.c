@@ -174,6 +174,24 @@ static void a_row_holds_what_the_request_adds(void **state)
     assert_close(own.channel_cap_Bps * lib.n_channels, 20e9, 1e-12);
 }
 
+/* 8 ranks of two nodes, 16 channels and 1 MB: a tree 3 + 1 deep cuts 512 KiB down to 32 KiB, a message of which
+ * takes as long to start as to send: (1 + 32/512) / 2 of what whole chunks reach; of 1 GB chunks stay whole. */
+static void a_card_sends_small_chunks_slower(void **state)
+{
+    (void)state;
+    struct lib_choice choice = row("tree", "Simple");
+    choice.efficiency_net = 0.8;
+    choice.least_chunk_B = 32768;
+    choice.net.half_B = 32768;
+    struct library lib = {.n_channels = 16, .chunk_B = 524288};
+    struct coll_req cut = of_eight(COLL_ALLREDUCE, 1e6), whole = of_eight(COLL_ALLREDUCE, 1e9);
+    cut.ranks_per_node = whole.ranks_per_node = 4;
+    assert_close(library_row(&lib, &choice, &cut).efficiency_net, 0.8 * 17 / 32, 1e-12);
+    assert_close(library_row(&lib, &choice, &whole).efficiency_net, 0.8, 1e-12);
+    cut.ranks_per_node = 8; /* no card is in it */
+    assert_close(library_row(&lib, &choice, &cut).efficiency_net, 0.8, 1e-12);
+}
+
 /* 2 us, 8 ranks of 1 us, and 0.5 us for each of 4 channels but the first: one for each 64 kB. */
 static void a_host_issues_each_open_channel(void **state)
 {
@@ -515,6 +533,7 @@ int main(void)
         cmocka_unit_test(forced_names_leave_only_their_rows),
         cmocka_unit_test(channels_open_with_the_size),
         cmocka_unit_test(a_row_holds_what_the_request_adds),
+        cmocka_unit_test(a_card_sends_small_chunks_slower),
         cmocka_unit_test(a_host_issues_each_open_channel),
         cmocka_unit_test(peers_inside_a_node_are_issued_while_data_moves),
         cmocka_unit_test(stages_that_fill_are_paid_once_more),
