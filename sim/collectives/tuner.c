@@ -61,14 +61,54 @@ static int channels_at(double speed_Bps, struct ways ways)
     return (int)fmin(inside, through_cards);
 }
 
-enum { MAX_CHANNELS = 64, FEW_CHANNELS = 16 };
+enum { MAX_CHANNELS = 64, MANY_CHANNELS = 4 };
+static const double WIDE_Bps = 25e9, VERY_WIDE_Bps = 50e9;
 
-/* NCCL doubles what its search found, and once more where few wide channels leave a Hopper. */
+/* Of two nodes each sends half as much in a tree as in a ring, so a tree gains when it is wider inside: the
+ * search goes up its grid until that is twice what leaves the node, or more than the links carry.
+ * Source: NVIDIA/nccl src/graph/search.cc, ncclTopoCompute, second pass. */
+static double tree_inner_Bps(const double *speeds_Bps, struct tuner_graph graph, double links_Bps)
+{
+    int s = 0;
+    while (speeds_Bps[s] > graph.outer_Bps) s++;
+    while (s > 0 && speeds_Bps[s] < 2 * graph.outer_Bps &&
+           graph.n_channels * speeds_Bps[s - 1] <= links_Bps)
+        s--;
+    return speeds_Bps[s];
+}
+
+/* Wide channels are doubled, of newer GPUs only very wide ones or few. What a communicator doubles once more
+ * when it connects its rings is not told to the tuner.
+ * Source: NVIDIA/nccl src/graph/search.cc, ncclTopoDupChannels; connect.cc, ncclTopoPostset. */
+static bool doubles(struct tuner_graph graph, double capability)
+{
+    if (graph.n_channels == 0 || graph.inner_Bps < WIDE_Bps) return false;
+    bool many = graph.n_channels > MANY_CHANNELS && graph.inner_Bps < VERY_WIDE_Bps;
+    return !(capability > AMPERE && many);
+}
+
 static struct tuner_graph doubled(struct tuner_graph graph)
 {
     int n = graph.n_channels * 2 <= MAX_CHANNELS ? graph.n_channels * 2 : MAX_CHANNELS;
     double part = (double)graph.n_channels / n;
-    return (struct tuner_graph){n, graph.inner_Bps * part, graph.outer_Bps * part};
+    return (struct tuner_graph){n, graph.inner_Bps * part, graph.outer_Bps * part,
+                                graph.tree_inner_Bps * part};
+}
+
+/* the search ends with channels of less than about half of what it found; search.cc, ncclTopoCompute */
+static const double LEAST_OF_FOUND = 0.49;
+
+static struct tuner_graph widest(const double *speeds_Bps, int n_speeds, struct ways ways)
+{
+    struct tuner_graph best = {0};
+    for (int s = 0; s < n_speeds; s++) {
+        if (best.n_channels > 0 && speeds_Bps[s] <= LEAST_OF_FOUND * best.inner_Bps) break;
+        int n = channels_at(speeds_Bps[s], ways);
+        if (n > MAX_CHANNELS) n = MAX_CHANNELS;
+        if (n * speeds_Bps[s] > best.n_channels * best.inner_Bps)
+            best = (struct tuner_graph){n, speeds_Bps[s], speeds_Bps[s], speeds_Bps[s]};
+    }
+    return best;
 }
 
 struct tuner_graph tuner_graph_of(const struct tuner_arch *arch, const struct tuner *tuner,
@@ -76,23 +116,15 @@ struct tuner_graph tuner_graph_of(const struct tuner_arch *arch, const struct tu
 {
     bool leaves = cluster->n_nodes > 1;
     const double *speeds_Bps = leaves ? arch->outer_Bps : arch->inner_Bps;
-    int n_speeds = leaves ? arch->n_outer : arch->n_inner;
     /* one GPU a node: nothing moves inside it */
     bool alone = leaves && cluster->ranks_per_node == 1;
     struct ways ways = {.inner_Bps = alone ? HUGE_VAL : inner_Bps(arch, tuner, cluster),
                         .nic_Bps = tuner->nic_frac * cluster->nic_Bps,
                         .n_nics = leaves ? cluster->nics_per_node : 0};
-    struct tuner_graph best = {0};
-    for (int s = 0; s < n_speeds; s++) {
-        int n = channels_at(speeds_Bps[s], ways);
-        if (n > MAX_CHANNELS) n = MAX_CHANNELS;
-        if (n * speeds_Bps[s] > best.n_channels * best.inner_Bps)
-            best = (struct tuner_graph){n, speeds_Bps[s], speeds_Bps[s]};
-    }
-    bool twice = leaves && cluster->capability >= HOPPER && best.n_channels < FEW_CHANNELS;
-    struct tuner_graph graph = best.n_channels > 0 ? doubled(best) : best;
-    return twice && graph.n_channels > 0 && graph.n_channels < FEW_CHANNELS ? doubled(graph)
-                                                                            : graph;
+    struct tuner_graph best = widest(speeds_Bps, leaves ? arch->n_outer : arch->n_inner, ways);
+    if (leaves && best.n_channels > 0)
+        best.tree_inner_Bps = tree_inner_Bps(speeds_Bps, best, ways.inner_Bps);
+    return doubles(best, cluster->capability) ? doubled(best) : best;
 }
 
 static int steps_of(enum coll_kind kind, int n)
@@ -217,11 +249,17 @@ static double ll_max_Bps(const struct ask *ask)
                                    : ask->tuner->ll_max_Bps[ask->nodes][ask->cluster->amd_cpu];
 }
 
+static double ring_ll_frac(const struct ask *ask)
+{
+    bool sums_up = ask->kind == COLL_ALLREDUCE || ask->kind == COLL_REDUCE;
+    bool moves = ask->nodes == TUNER_ONE && !sums_up;
+    return moves ? ask->tuner->ring_ll_one_frac : ask->tuner->ring_ll_frac;
+}
+
 static double ring_bus_Bps(const struct ask *ask)
 {
     double n = ask->graph.n_channels;
-    if (ask->protocol == TUNER_LL)
-        return fmin(ll_max_Bps(ask), ask->tuner->ring_ll_frac * ask->bus_Bps);
+    if (ask->protocol == TUNER_LL) return fmin(ll_max_Bps(ask), ring_ll_frac(ask) * ask->bus_Bps);
     if (ask->protocol == TUNER_LL128)
         return at_most(ask->tuner->ring_ll128_frac * ask->bus_Bps,
                        n * ask->arch->ring_ll128_Bps[ask->nodes]);
@@ -232,14 +270,17 @@ static double tree_bus_Bps(const struct ask *ask)
 {
     const struct tuner *tuner = ask->tuner;
     double n = ask->graph.n_channels;
-    double Bps = at_most(tuner->tree_frac * ask->bus_Bps, n * ask->arch->tree_Bps[ask->nodes]);
-    if (ask->protocol == TUNER_LL)
-        Bps = fmin(Bps, fmin(tuner->tree_ll_frac * ask->bus_Bps, ll_max_Bps(ask)));
+    double bus_Bps =
+        n * (ask->nodes == TUNER_MORE ? ask->graph.outer_Bps : ask->graph.tree_inner_Bps);
+    double Bps = at_most(tuner->tree_frac * bus_Bps, n * ask->arch->tree_Bps[ask->nodes]);
+    if (ask->protocol == TUNER_LL) Bps = fmin(tuner->tree_ll_frac * Bps, ll_max_Bps(ask));
     if (ask->protocol == TUNER_LL128) {
         double frac = ask->nodes == TUNER_ONE ? tuner->tree_ll128_one_frac : tuner->tree_ll128_frac;
-        Bps = fmin(Bps, at_most(frac * ask->bus_Bps, n * ask->arch->tree_ll128_Bps[ask->nodes]));
+        Bps = at_most(frac * Bps, n * ask->arch->tree_ll128_Bps[ask->nodes]);
     }
-    return tuner->tree_pattern_frac * Bps;
+    /* source of the rule: NVIDIA/nccl src/graph/search.cc, which tries a simpler tree there */
+    bool plain = ask->cluster->capability >= HOPPER;
+    return plain ? tuner->tree_pattern_frac * Bps : Bps;
 }
 
 /* In the switch each GPU sends its data once, so an all-reduce counts twice. */

@@ -56,9 +56,10 @@ struct tuner {
     struct tuner_latency algos[N_TUNER_ALGOS];
     const struct tuner_arch *archs; /* by rising capability */
     int n_archs;
-    double ring_ll_frac, ring_ll128_frac;                                 /* of the bus bandwidth */
+    double ring_ll_frac, ring_ll128_frac; /* of the bus bandwidth */
+    double ring_ll_one_frac; /* the former on one node, of what is neither all-reduce nor reduce */
     double tree_frac, tree_ll_frac, tree_ll128_frac, tree_ll128_one_frac; /* one: on one node */
-    double tree_pattern_frac; /* of trees that are not balanced */
+    double tree_pattern_frac; /* of trees that are not balanced: from Hopper on */
     double
         nvls_tree_frac; /* of a tree of switches over N nodes, times N / (2 (N - 1)); 0: by caps */
     double pat_frac;
@@ -90,6 +91,7 @@ struct tuner_cluster {
 struct tuner_graph {
     int n_channels;
     double inner_Bps, outer_Bps;
+    double tree_inner_Bps; /* inside nodes, of a tree: it may be wider than outside */
 };
 
 /* tuner_arch_of — the generation of a GPU, NULL when it is older than all. */

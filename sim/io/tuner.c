@@ -22,6 +22,7 @@ const struct field tuner_fields[N_TUNER_FIELDS] = {
     TEXT("version", struct tuner_profile, tuner.version, "", "of the library"),
     TEXT("source", struct tuner_profile, tuner.source, "", "where the profile is from"),
     REAL("ring_ll", DIM_FRACTION, struct tuner_profile, tuner.ring_ll_frac, 1e-3, 1, "0.5", "of the bus bandwidth that rings under LL use"),
+    REAL("ring_ll_one", DIM_FRACTION, struct tuner_profile, tuner.ring_ll_one_frac, 1e-3, 1, "0.5", "the same on one node, of what is neither all-reduce nor reduce"),
     REAL("ring_ll128", DIM_FRACTION, struct tuner_profile, tuner.ring_ll128_frac, 1e-3, 1, "0.92", "the same under LL128"),
     REAL("tree", DIM_FRACTION, struct tuner_profile, tuner.tree_frac, 1e-3, 1, "0.92", "the same of trees"),
     REAL("tree_ll", DIM_FRACTION, struct tuner_profile, tuner.tree_ll_frac, 1e-3, 1, "0.263157894736842", "the same of trees under LL"),

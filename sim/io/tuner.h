@@ -15,7 +15,7 @@ struct tuner_profile {
     const char *tree_shares[N_TUNER_PROTOCOLS];
 };
 
-enum { N_TUNER_FIELDS = 21 };
+enum { N_TUNER_FIELDS = 22 };
 extern const struct field tuner_fields[N_TUNER_FIELDS];
 extern const struct field tuner_latency_fields[], tuner_arch_fields[];
 extern const int n_tuner_latency_fields, n_tuner_arch_fields;

@@ -127,6 +127,103 @@ static void trees_of_switches_end_at_two_servers_in_2_19(void **state)
                      TUNER_RING);
 }
 
+/* servers of A100; NCCL counts 20 GB/s of each NVLink, 12 GB/s of 100 Gb/s, 24 GB/s of 200 Gb/s */
+static struct tuner_cluster a100(int n_nodes, int n_gpus, int n_cards, double card_Bps)
+{
+    return (struct tuner_cluster){.n_nodes = n_nodes,
+                                  .ranks_per_node = n_gpus,
+                                  .capability = 8.0,
+                                  .scaleup_Bps = 300e9,
+                                  .pcie_Bps = 31.5e9,
+                                  .nics_per_node = n_cards,
+                                  .nic_Bps = card_Bps};
+}
+
+/* Two Amazon p4d: cards carry four channels of 12 GB/s; inside, a tree's go up the grid, 15, 18, 20, to
+ * 24 GB/s, twice that. So 4 x 24 x 0.92 / 2 = 44.2 GB/s against 48 x 16 / 30 = 25.6 of the ring. Two public
+ * runs there reach a bus bandwidth of 75 GB/s, which 50 GB/s of cards carry for no ring. Of three servers
+ * what leaves counts: 4 x 12 x 0.92 / 2 = 22.1 against 48 x 24 / 46 = 25.0. */
+static void trees_are_wider_inside_two_nodes(void **state)
+{
+    struct tuner tuner = shipped("2.22", *state);
+    struct tuner_cluster two = a100(2, 8, 4, 12.5e9), three = a100(3, 8, 4, 12.5e9);
+    struct tuner_graph graph = tuner_graph_of(tuner_arch_of(&tuner, 8.0), &tuner, &two);
+    assert_int_equal(graph.n_channels, 4);
+    assert_close(graph.inner_Bps, 12e9, 1e-9);
+    assert_close(graph.tree_inner_Bps, 24e9, 1e-9);
+    double size_B = 1e15;
+    struct tuner_choice choice = tuner_choose(&tuner, &two, COLL_ALLREDUCE, size_B, NULL, NULL);
+    assert_int_equal(choice.algo, TUNER_TREE);
+    assert_close(size_B / choice.time_s, 4 * 24e9 * 0.92 / 2, 1e-6);
+    choice = tuner_choose(&tuner, &three, COLL_ALLREDUCE, size_B, NULL, NULL);
+    assert_int_equal(choice.algo, TUNER_RING);
+    assert_close(size_B / choice.time_s, 48e9 * 24 / 46, 1e-6);
+}
+
+/* 2.5 NVLinks are counted as 50 GB/s: they carry two channels of 24 GB/s, not of 28. */
+static void trees_are_no_wider_than_links(void **state)
+{
+    struct tuner tuner = shipped("2.22", *state);
+    struct tuner_cluster thin = a100(2, 4, 2, 25e9);
+    thin.scaleup_Bps = 62.5e9;
+    struct tuner_graph graph = tuner_graph_of(tuner_arch_of(&tuner, 8.0), &tuner, &thin);
+    assert_int_equal(graph.n_channels, 2);
+    assert_close(graph.tree_inner_Bps, 24e9, 1e-9);
+}
+
+/* A channel's cap holds few wide ones back: two of 48 GB/s may send 23.6 each under a tree, 23.6 in all
+ * against 48 x 8 / 14 = 27.4 of the ring, which two servers of Polaris (2 cards) take. */
+static void few_wide_channels_leave_two_nodes_to_the_ring(void **state)
+{
+    struct tuner tuner = shipped("2.21", *state);
+    struct tuner_cluster polaris = a100(2, 4, 2, 25e9);
+    assert_int_equal(tuner_choose(&tuner, &polaris, COLL_ALLREDUCE, 1e9, NULL, NULL).algo,
+                     TUNER_RING);
+    double size_B = 1e15;
+    assert_close(
+        size_B / tuner_time_s(&tuner, &polaris, COLL_ALLREDUCE, size_B, TUNER_TREE, TUNER_SIMPLE),
+        23.6e9, 1e-6);
+}
+
+/* search.cc: not below 25 GB/s; after Ampere not below 50 GB/s where there are more than four. Of 18 x 20.6 =
+ * 370.8 GB/s of an H100, 7 x 48 = 336 leave less than 8 x 45 = 360, and 22, which 16 could have, is below
+ * 0.49 of 45. Inside one server 6 of 60 become 12 of 30: 24 when rings are doubled once more, as NCCL logs. */
+static void wide_channels_are_doubled(void **state)
+{
+    struct tuner tuner = shipped("2.22", *state);
+    struct tuner_cluster eight = h100(2), four = h100(2), one = h100(1),
+                         narrow = a100(2, 8, 8, 25e9);
+    four.nics_per_node = 4;
+    const struct {
+        const struct tuner_cluster *cluster;
+        int n;
+        double Bps;
+    } cases[] = {{&eight, 8, 45e9}, {&four, 8, 24e9}, {&one, 12, 30e9}, {&narrow, 8, 24e9}};
+    for (int c = 0; c < 4; c++) {
+        struct tuner_graph graph = tuner_graph_of(
+            tuner_arch_of(&tuner, cases[c].cluster->capability), &tuner, cases[c].cluster);
+        assert_int_equal(graph.n_channels, cases[c].n);
+        assert_close(graph.inner_Bps, cases[c].Bps, 1e-9);
+    }
+}
+
+/* tuning.cc up to 2.22: LL on a ring uses 1/4 of the 240 GB/s of an A100, of what does not sum up 1/3, on
+ * one server; from 2.23 on 1/2, here at most the 87.7 GB/s of LL. Broadcasts pass S over each link. */
+static void rings_under_ll_use_a_third_where_nothing_is_summed(void **state)
+{
+    static const char *const versions[] = {"2.8", "2.22", "2.23"};
+    static const double summed_Bps[] = {60e9, 60e9, 87.7e9}, moved_Bps[] = {80e9, 80e9, 87.7e9};
+    struct tuner_cluster one = a100(1, 8, 8, 25e9);
+    double size_B = 1e15;
+    for (int v = 0; v < 3; v++) {
+        struct tuner tuner = shipped(versions[v], *state);
+        double reduce_s = tuner_time_s(&tuner, &one, COLL_REDUCE, size_B, TUNER_RING, TUNER_LL);
+        double bcast_s = tuner_time_s(&tuner, &one, COLL_BROADCAST, size_B, TUNER_RING, TUNER_LL);
+        assert_close(size_B / reduce_s, summed_Bps[v], 1e-6);
+        assert_close(size_B / bcast_s, moved_Bps[v], 1e-6);
+    }
+}
+
 static void what_does_not_fit_is_not_offered(void **state)
 {
     struct tuner tuner = shipped("2.23", *state);
@@ -196,6 +293,11 @@ int main(void)
         cmocka_unit_test(rings_and_trees_through_four_cards),
         cmocka_unit_test(versions_differ_as_their_sources_do),
         cmocka_unit_test(trees_of_switches_end_at_two_servers_in_2_19),
+        cmocka_unit_test(trees_are_wider_inside_two_nodes),
+        cmocka_unit_test(trees_are_no_wider_than_links),
+        cmocka_unit_test(few_wide_channels_leave_two_nodes_to_the_ring),
+        cmocka_unit_test(wide_channels_are_doubled),
+        cmocka_unit_test(rings_under_ll_use_a_third_where_nothing_is_summed),
         cmocka_unit_test(what_does_not_fit_is_not_offered),
         cmocka_unit_test(times_rise_with_bytes),
         cmocka_unit_test(wrong_profiles_are_said),
