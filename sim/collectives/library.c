@@ -189,8 +189,9 @@ double library_issue_s(const struct library *lib, const struct lib_choice *choic
 {
     bool inside = req->kind == COLL_ALLTOALL && !leaves_node(req);
     double per_peer_s = inside ? (req->n_ranks - 1) * choice->per_peer_s : 0;
-    return lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node + per_peer_s +
-           lib->channel_start_s * (library_channels(lib, choice, req) - 1);
+    double issue_s = lib->issue_s + lib->issue_per_rank_s * req->ranks_per_node;
+    if (choice->issue_frac > 0) issue_s *= choice->issue_frac;
+    return issue_s + per_peer_s + lib->channel_start_s * (library_channels(lib, choice, req) - 1);
 }
 
 /* Source: NVIDIA/nccl src/graph/tuning.cc, netOverhead, llMaxBws and the plateau of the ring. */

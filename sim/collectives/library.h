@@ -74,6 +74,7 @@ struct lib_choice {
     double
         least_chunk_B; /* it is halved down to this where the pipeline would be short; 0: it is not */
     struct lib_net net;
+    double issue_frac;        /* of issue_s and issue_per_rank_s that it pays; 0: all */
     double handshake_frac;    /* of net.handshake_s that the protocol pays */
     double inject_frac;       /* likewise of net.inject_s */
     double min_B, max_B;      /* sizes it is allowed for; 0 .. INFINITY */

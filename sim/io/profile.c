@@ -154,6 +154,7 @@ const struct field profile_choice_fields[] = {
     REAL("efficiency_pcie", DIM_FRACTION, struct lib_choice, efficiency_pcie, 1e-3, 1, "1", "payload of what crosses PCIe; the server's own efficiency multiplies it"),
     REAL("efficiency_net", DIM_FRACTION, struct lib_choice, efficiency_net, 1e-3, 1, "1", "payload of what crosses the network; the card's own efficiency multiplies it"),
     REAL("channel_bandwidth", DIM_RATE, struct lib_choice, channel_cap_Bps, 0, LARGE, "0GB/s", "most that one channel carries; 0 = no limit"),
+    REAL("issue", DIM_NUMBER, struct lib_choice, issue_frac, 0, 1, "0", "share of the library's issue and issue_per_rank that it pays, 0 = all"),
     REAL("handshake", DIM_NUMBER, struct lib_choice, handshake_frac, 0, 10, "1", "share of the card's handshake that the protocol pays"),
     REAL("inject", DIM_NUMBER, struct lib_choice, inject_frac, 0, 10, "1", "the same of what injected messages take"),
     REAL("min_size", DIM_SIZE, struct lib_choice, min_B, 0, LARGE, "0B", "smallest collective it is used for"),

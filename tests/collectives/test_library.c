@@ -203,6 +203,8 @@ static void a_host_issues_each_open_channel(void **state)
     struct coll_req few = of_eight(COLL_ALLREDUCE, 64e3), more = of_eight(COLL_ALLREDUCE, 256e3);
     assert_close(library_issue_s(&lib, &choice, &few), 10e-6, 1e-12);
     assert_close(library_issue_s(&lib, &choice, &more), 11.5e-6, 1e-12);
+    choice.issue_frac = 0.5; /* 5 us of what is issued whatever the channels, and 1.5 us of those */
+    assert_close(library_issue_s(&lib, &choice, &more), 6.5e-6, 1e-12);
 }
 
 /* 8 ranks together: 7 peers of 3 us are issued, and are no part of what the row takes. */
