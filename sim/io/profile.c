@@ -43,6 +43,8 @@ static const struct field gpu_fields[] = {
     REAL("tile_edge", DIM_NUMBER, struct gpu_profile, gpu.tile_edge, 0, 4096, "24", "rows and columns of a matrix product that are computed in vain, in tiles that it does not fill"),
     REAL("tile_load", DIM_NUMBER, struct gpu_profile, gpu.tile_load, 0, 4096, "0", "of a matrix product cut in tiles for its multiprocessors: the side of a tile that takes as long to load as to compute; 0 = by tile_edge"),
     REAL("multiprocessors", DIM_NUMBER, struct gpu_profile, gpu.multiprocessors, 0, 10000, "0", "that tiles of a matrix product are dealt to; 0 = not known, and products go by tile_edge"),
+    REAL("cache", DIM_SIZE, struct gpu_profile, gpu.cache_B, 0, LARGE, "0B", "last level of cache, which all multiprocessors share; 0 = not known, and none is counted"),
+    REAL("product_reread", DIM_NUMBER, struct gpu_profile, gpu.product_reread, 0, 100, "0", "of a matrix product in tiles: time that operands take which a wave of tiles finds no longer in the cache, times that of a large kernel's traffic"),
     LAYOUT("nt", PRODUCT_NT), LAYOUT("tn", PRODUCT_TN),
     REAL("peak_vector", DIM_FLOPS, struct gpu_profile, gpu.vector_flops, 0, LARGE, "0TFLOP/s", "fp32 peak of the vector units; 0 = peak_fp32"),
     REAL("product_memory", DIM_NUMBER, struct gpu_profile, gpu.product_memory, 0, 100, "1", "share of the reachable memory bandwidth that products get for operands and results; above 1 where caches help"),

@@ -398,15 +398,17 @@ static const struct solve_constant floor_constant =
 static const double LOAD_START = 20.0; /* rows; the few GPUs that were fitted have 0 to 50 */
 
 /* Terms that not all machines show; each is there where it is worth its constants. The burst is one of
- * the benchmark, not of a training step, so it stands in no profile. */
+ * the benchmark, not of a training step, so it stands in no profile. It tells most of what operands read again
+ * would on GPUs without them, so those come after it. */
 #define LAYOUT(k, member) CONSTANT(k, DIM_NUMBER, member, 0.2, 3.0)
 struct term {
     int n;
     struct solve_constant constants[2];
     double start[2], off[2]; /* where a fit starts, and what is as if the term were not there */
 };
+#define MEMORY CONSTANT("product_memory", DIM_NUMBER, product_memory, 0.1, 10.0)
 static const struct term terms[] = {
-    {1, {CONSTANT("product_memory", DIM_NUMBER, product_memory, 0.1, 10.0)}, {0.8}, {1.0}},
+    {1, {MEMORY}, {0.8}, {1.0}},
     {1, {CONSTANT("product_step", DIM_TIME, product_step_s, 1e-11, 1e-6)}, {5e-9}, {0.0}},
     {1, {LAYOUT("product_nt_memory", layout_memory[PRODUCT_NT])}, {0.8}, {1.0}},
     {1, {LAYOUT("product_tn_memory", layout_memory[PRODUCT_TN])}, {0.8}, {1.0}},
@@ -417,8 +419,16 @@ static const struct term terms[] = {
       {{.key = "burst_time", .dim = DIM_TIME}, 1e-6, 1.0, offsetof(struct solve, burst_s)}},
      {0.2, 3e-4},
      {0.0, 0.0}},
+    {1, {CONSTANT("product_reread", DIM_NUMBER, product_reread, 0.01, 10.0)}, {0.8}, {0.0}},
 };
 enum { N_TERMS = sizeof terms / sizeof terms[0] };
+
+/* What one layout gains of a cache and another loses shows only when both may move. */
+static const struct term pairs[] = {
+    {2, {MEMORY, LAYOUT("product_nt_memory", layout_memory[PRODUCT_NT])}, {1.2, 0.8}, {1.0, 1.0}},
+    {2, {MEMORY, LAYOUT("product_tn_memory", layout_memory[PRODUCT_TN])}, {1.2, 0.8}, {1.0, 1.0}},
+};
+enum { N_PAIRS = sizeof pairs / sizeof pairs[0] };
 
 static const struct solve_constant attention_constants[] = {
     CONSTANT("reach_attention", DIM_FRACTION, attention_frac, 0.01, 1.0),
@@ -607,11 +617,21 @@ static bool concerns_rows(const struct solve *solve, const struct term *term)
     return false;
 }
 
+static bool has_some(const struct solve *solve, const struct term *term)
+{
+    for (int c = 0; c < solve->n_constants; c++) {
+        for (int i = 0; i < term->n; i++) {
+            if (solve->constants[c].offset == term->constants[i].offset) return true;
+        }
+    }
+    return false;
+}
+
 /* try_term — keeps it in the solve when it is worth its constants; then *loss is what it came to. */
-static bool try_term(struct solve *solve, const struct term *term, double *loss,
+static void try_term(struct solve *solve, const struct term *term, double *loss,
                      const struct arena *perm)
 {
-    if (!concerns_rows(solve, term)) return false;
+    if (has_some(solve, term) || !concerns_rows(solve, term)) return;
     add_term(solve, term);
     struct solve_gain gain = {.loss_before = *loss,
                               .loss_after = solve_loss(solve, *perm),
@@ -620,23 +640,20 @@ static bool try_term(struct solve *solve, const struct term *term, double *loss,
                               .n_more = term->n};
     if (!solve_worth(&gain)) {
         drop_term(solve, term);
-        return false;
+        return;
     }
     *loss = gain.loss_after;
-    return true;
 }
 
-/* choose_terms — one after another; some show only beside others, so those left out have a second chance.
- * Returns the loss. */
+/* choose_terms — one after another; some show only beside others, so those left out have a second chance, and
+ * a few are tried two at a time. Returns the loss. */
 static double choose_terms(struct solve *solve, const struct arena *perm)
 {
-    bool kept[N_TERMS] = {false};
     double loss = solve_loss(solve, *perm);
     for (int chance = 0; chance < 2; chance++) {
-        for (int t = 0; t < N_TERMS; t++) {
-            if (!kept[t]) kept[t] = try_term(solve, &terms[t], &loss, perm);
-        }
+        for (int t = 0; t < N_TERMS; t++) try_term(solve, &terms[t], &loss, perm);
     }
+    for (int p = 0; p < N_PAIRS; p++) try_term(solve, &pairs[p], &loss, perm);
     return loss;
 }
 

@@ -9,8 +9,9 @@
  *   row       nothing: softmax, layer norm and reductions are judged by the memory curve
  *   product   reach of each type; product_floor, which all types share; tile_edge, or where the GPU's
  *             multiprocessors are known and it does better, tile_load; product_memory, product_step,
- *             factors of layouts and a burst where they are worth their constants (solve_worth). The burst is
- *             what short runs save before a limit of power takes the clock down; no profile has it
+ *             factors of layouts, a burst and product_reread where they are worth their constants
+ *             (solve_worth). The burst is what short runs save before a limit of power takes the clock
+ *             down; no profile has it
  *   attention reach_attention from fused kernels; unfused ones are judged by their parts
  *   host, network  lines alpha + size beta for each kind of copy, link and collective, in two pieces
  *             where the data say so (lines.h)

@@ -194,8 +194,47 @@ static double cut_flop(const struct gpu *gpu, const struct product *p, const str
 
 /* rates that a product is computed and its memory moved at, and what it moves */
 struct pace {
-    double flops, Bps, read_B, written_B;
+    double flops, Bps, read_B, written_B, operand_B;
 };
+
+/* a product's tiles in waves, along one side first */
+struct sweep {
+    struct {
+        double length, tile;
+    } along, across;
+    double wave;       /* tiles */
+    double cache_rows; /* as long as the sum, that the cache holds */
+};
+
+/* rows_again — as long as the sum, that are not read for the first time. Each pass reads the rows along, and
+ * each column of more tiles than a wave reads those across as often as waves it takes. */
+static double rows_again(const struct sweep *s)
+{
+    double column = ceil(s->along.length / s->along.tile);
+    double passes = ceil(s->across.length / s->across.tile) * fmin(column, s->wave) / s->wave;
+    double held = fmin(s->along.length, s->wave * s->along.tile);
+    double again = s->along.length * fmax(passes - 1.0, 0.0) +
+                   s->across.length * fmax(column / s->wave - 1.0, 0.0);
+    return again * fmax(1.0 - s->cache_rows / held, 0.0);
+}
+
+/* again_s — parts of a sum are a wave's too, so the fewer tiles it has. */
+static double again_s(const struct gpu *gpu, const struct product *p, const struct cut *cut,
+                      const struct pace *pace)
+{
+    if (gpu->product_reread <= 0.0) return 0.0;
+    double row_B = p->k * pace->operand_B;
+    struct sweep by_m = {.along = {p->m, cut->a},
+                         .across = {p->n, cut->b},
+                         .wave = fmax(gpu->multiprocessors / cut->parts, 1.0),
+                         .cache_rows = gpu->cache_B / row_B};
+    struct sweep by_n = {.along = {p->n, cut->b},
+                         .across = {p->m, cut->a},
+                         .wave = by_m.wave,
+                         .cache_rows = by_m.cache_rows};
+    double rows = p->count * fmin(rows_again(&by_m), rows_again(&by_n));
+    return gpu->product_reread * rows * row_B / memory_Bps(gpu);
+}
 
 /* cut_s — parts of a sum in fp32 are written, and found in a cache when they are added. INFINITY when
  * its arithmetic alone is no better than `best_s`. */
@@ -206,7 +245,8 @@ static double cut_s(const struct gpu *gpu, const struct product *p, const struct
     if (arithmetic_s >= best_s) return INFINITY;
     double parts_B =
         cut->parts > 1.0 ? cut->parts * p->count * p->m * p->n * dtype_B(DTYPE_FP32) : 0.0;
-    return hypot(arithmetic_s, pace->read_B / pace->Bps) + (pace->written_B + parts_B) / pace->Bps;
+    return hypot(arithmetic_s, pace->read_B / pace->Bps) + again_s(gpu, p, cut, pace) +
+           (pace->written_B + parts_B) / pace->Bps;
 }
 
 /* tiled_s — by the best cut. Sums are divided while that fills multiprocessors, and not when there are
@@ -240,7 +280,8 @@ static struct kernel_time product_time(const struct gpu *gpu, const struct produ
     struct pace pace = {
         .Bps = memory_Bps(gpu) * times(gpu->product_memory) * times(gpu->layout_memory[p->layout]),
         .read_B = p->read_elements * operand_B(dtype),
-        .written_B = p->written_elements * (p->result_B > 0.0 ? p->result_B : dtype_B(dtype))};
+        .written_B = p->written_elements * (p->result_B > 0.0 ? p->result_B : dtype_B(dtype)),
+        .operand_B = operand_B(dtype)};
     double moved_B = transposed_B(gpu, p, dtype);
     double busy_s;
     if (is_tiled(gpu, p)) {

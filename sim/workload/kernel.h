@@ -24,6 +24,20 @@
  * Source: NVIDIA, Matrix multiplication background user's guide, "Tile and wave quantization"; Osama et
  * al., Stream-K, 2023, sec. 3.
  *
+ * A wave of w tiles goes along the shorter side first. Each pass reads its tiles' operands over the
+ * whole sum; what the pass before has read of the shorter side is still in the cache as far as that holds
+ * it, and is read again otherwise:
+ *
+ *   again = count k (m (passes - 1) + n (ceil(m / a) / w - 1)) (1 - cache / (min(m, w a) k)),
+ *   passes = ceil(n / b) min(ceil(m / a), w) / w, each bracket at least 0, m and n in the better order
+ *
+ * elements, at the reachable memory bandwidth over product_reread, where that was measured. Arithmetic does
+ * not hide it: all tiles of a wave wait for the same operands, and a GPU at its limit of power pays for
+ * the traffic with its clock. Each term grows with m, n and k.
+ * Sources: Lam, Rothberg & Wolf, The cache performance and optimizations of blocked algorithms, 1991;
+ * Goto & van de Geijn, Anatomy of high-performance matrix multiplication, 2008, sec. 4; NVIDIA CUTLASS,
+ * Efficient GEMM in CUDA, "Threadblock rasterization".
+ *
  * Operands lie in memory along their sum or across it. A layer's output is nt by rows (activations and
  * transposed weights), its input's gradient nn, its weight's tn. Where measured, rate and memory share of
  * nt and tn are so many times those of nn.
@@ -124,6 +138,10 @@ struct gpu {
     double tile_load;      /* of a product in tiles: the side of a tile that loads for as long as it
                               computes; 0 = by tile_edge */
     double multiprocessors; /* that tiles are dealt to; 0 = not known, and no tiles are counted */
+    double cache_B;         /* of the last level, which all multiprocessors share */
+    double
+        product_reread; /* of a product in tiles: time of operands that waves read again, times that
+                               of a large kernel's traffic; 0 = none */
     double layout_rate[N_PRODUCT_LAYOUTS],
         layout_memory
             [N_PRODUCT_LAYOUTS]; /* of products: rate and product_memory, times those of nn;

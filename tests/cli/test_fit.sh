@@ -33,6 +33,9 @@ test_that "a profile needs no base" run 0 fit --out "$work/alone.json" "$work/ra
 test_that "a profile without a base has a bandwidth" grep -q '"memory_bandwidth"' "$work/alone.json"
 
 test_that "a table of products is read by device" prints "reach_fp16" fit "$table" --device t4 --base t4 --dtype fp16
+test_that "products of a T4 in fp32 read operands again, and nt from slower memory" run 0 fit "$table" --device t4 --base t4 --dtype fp32 --out "$work/again.json"
+test_that "the profile says how much" grep -q '"product_reread": 1.9' "$work/again.json"
+test_that "both shares of memory show together" grep -q '"product_nt_memory": 0.3' "$work/again.json"
 # T4's fp16 products show neither; were they left to the base, they would be predicted by them
 echo '{"kind": "gpu", "base": "t4", "name": "odd", "product_memory": 0.5, "tile_load": 20}' >"$work/odd.json"
 test_that "a base may have terms that the data do not show" run 0 fit "$table" --device t4 --base "$work/odd.json" --dtype fp16 --out "$work/reset.json"

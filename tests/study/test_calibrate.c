@@ -59,7 +59,8 @@ static void add(struct maker *maker, struct raw_row row)
 {
     assert_true(maker->raw.n_rows < MOST_ROWS);
     if (maker->rng) row.time_s = rng_lognormal(maker->rng, row.time_s, NOISE);
-    row.layout = row.note = "";
+    row.note = "";
+    if (!row.layout) row.layout = "";
     if (!row.dtype) row.dtype = "";
     row.check = -1.0;
     row.line = 5 + maker->raw.n_rows;
@@ -95,17 +96,27 @@ static void add_copies(struct maker *maker)
                                     .time_s = kernel_stream(&gpu, 2.0 * size_B).time_s});
 }
 
+static const struct calibration *fit_on(const struct gpu *base, struct maker *maker,
+                                        struct arena *perm, struct diag *diag)
+{
+    const struct raw **raws = arena_new(perm, const struct raw *, 1);
+    struct gpu *kept = arena_new(perm, struct gpu, 1);
+    raws[0] = &maker->raw;
+    *kept = *base;
+    struct calibrate_input input = {.raws = raws,
+                                    .n_raws = 1,
+                                    .base = kept,
+                                    .based = base->peak_flops[DTYPE_FP32] > 0.0,
+                                    .options = {.n_folds = 2}};
+    return calibrate(&input, perm, diag);
+}
+
 static const struct calibration *fit(struct maker *maker, bool based, struct arena *perm,
                                      struct diag *diag)
 {
-    const struct raw **raws = arena_new(perm, const struct raw *, 1);
-    struct gpu *base = arena_new(perm, struct gpu, 1);
-    raws[0] = &maker->raw;
-    *base = base_gpu();
-    if (!based) memset(base->peak_flops, 0, sizeof base->peak_flops);
-    struct calibrate_input input = {
-        .raws = raws, .n_raws = 1, .base = base, .based = based, .options = {.n_folds = 2}};
-    return calibrate(&input, perm, diag);
+    struct gpu base = base_gpu();
+    if (!based) memset(base.peak_flops, 0, sizeof base.peak_flops);
+    return fit_on(&base, maker, perm, diag);
 }
 
 static const struct calibrate_constant *constant(const struct calibration *fit, const char *key)
@@ -377,6 +388,72 @@ static void a_burst_of_short_runs_is_not_taken_for_the_rate(void **state)
     assert_false(constant(out, "burst")->in_profile);
 }
 
+static void tile(struct gpu *gpu)
+{
+    gpu->hbm_frac = 0.8;
+    gpu->multiprocessors = 40;
+    gpu->cache_B = 4e6;
+}
+
+/* thin and wide, nn and nt */
+static void add_tiled_products(struct maker *maker, const struct gpu *gpu)
+{
+    static const double widths[] = {16, 128, 8000, 48000};
+    for (int i = 0; i < 80; i++) {
+        enum product_layout layout = i % 2 ? PRODUCT_NT : PRODUCT_NN;
+        struct kernel_shape shape = {
+            512 << i / 16, widths[i / 4 % 4], i / 2 % 2 ? 4096 : 1024, 1, layout, 0};
+        add(maker, (struct raw_row){.benchmark = "gemm",
+                                    .dtype = "fp32",
+                                    .layout = product_layout_names[layout],
+                                    .m = (int64_t)shape.m,
+                                    .n = (int64_t)shape.n,
+                                    .k = (int64_t)shape.k,
+                                    .batch = 1,
+                                    .time_s = kernel_product(gpu, &shape, DTYPE_FP32).time_s});
+    }
+}
+
+static const struct calibration *fit_tiled(const struct gpu *truth, struct arena *perm)
+{
+    static struct maker maker;
+    struct diag diag = {.perm = perm};
+    struct gpu base = base_gpu();
+    tile(&base);
+    maker_open(&maker, 0, perm);
+    add_tiled_products(&maker, truth);
+    const struct calibration *out = fit_on(&base, &maker, perm, &diag);
+    assert_non_null(out);
+    assert_close(constant(out, "reach_fp32")->value, 0.8, 1e-3);
+    assert_close(constant(out, "tile_load")->value, 10.0, 1e-2);
+    return out;
+}
+
+/* Long and slow for their operands, not for a burst that is over. */
+static void operands_that_are_read_again_are_found(void **state)
+{
+    struct gpu gpu = true_gpu();
+    tile(&gpu);
+    gpu.tile_load = 10.0;
+    gpu.product_reread = 2.0;
+    const struct calibration *out = fit_tiled(&gpu, *state);
+    assert_close(constant(out, "product_reread")->value, 2.0, 1e-2);
+    assert_true(constant(out, "product_reread")->in_profile);
+}
+
+/* nn at 1.4 of the memory's share, nt at 0.7 */
+static void layouts_memory_is_found_beside_that_of_all(void **state)
+{
+    struct gpu gpu = true_gpu();
+    tile(&gpu);
+    gpu.tile_load = 10.0;
+    gpu.product_memory = 1.4;
+    gpu.layout_memory[PRODUCT_NT] = 0.5;
+    const struct calibration *out = fit_tiled(&gpu, *state);
+    assert_close(constant(out, "product_memory")->value, 1.4, 1e-2);
+    assert_close(constant(out, "product_nt_memory")->value, 0.5, 1e-2);
+}
+
 /* A product of 12 us floor gets no further term: what is not there is not found. */
 static void terms_that_are_not_there_are_not_found(void **state)
 {
@@ -408,6 +485,8 @@ int main(void)
         cmocka_unit_test(without_a_base_peaks_come_from_the_best_rate),
         cmocka_unit_test(a_link_gets_a_second_piece_only_where_the_data_say_so),
         cmocka_unit_test(a_burst_of_short_runs_is_not_taken_for_the_rate),
+        cmocka_unit_test(operands_that_are_read_again_are_found),
+        cmocka_unit_test(layouts_memory_is_found_beside_that_of_all),
         cmocka_unit_test(terms_that_are_not_there_are_not_found),
         cmocka_unit_test(launches_give_the_floor_and_the_time_to_issue),
     };

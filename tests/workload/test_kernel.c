@@ -507,6 +507,46 @@ static void tiles_go_to_multiprocessors_in_waves(void **state)
                  2.0 * 64 * 32 * 32 * 128 / 8e12 + 2e-6, 1e-5);
 }
 
+/* 64 multiprocessors; 2048 x 8192 in 16 tiles of 128 along the short side and 32 of 256 across it: a wave
+ * is 4 columns, so there are 8 passes, and each but the first reads 2048 rows of 4096 x 4 B again, 14336 of
+ * 16 KiB in all. 16 MiB of cache hold half of the 2048 rows, 32 MiB all. Other cuts have as many passes or more.
+ * Along the long side a pass would have 8192 rows. */
+static void waves_read_again_what_the_cache_does_not_hold(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    gpu.multiprocessors = 64;
+    gpu.tile_load = 1e-6;
+    const struct kernel_shape shapes[] = {{2048, 8192, 4096, 1, PRODUCT_NN, 0},
+                                          {8192, 2048, 4096, 1, PRODUCT_NN, 0}};
+    for (int s = 0; s < 2; s++) {
+        gpu.product_reread = 0.0;
+        double once_s = kernel_product(&gpu, &shapes[s], DTYPE_FP32).time_s;
+        gpu.product_reread = 0.5;
+        for (int half = 0; half <= 2; half++) {
+            gpu.cache_B = 16.0 * 1024 * 1024 * half;
+            double again_B = 14336.0 * 16384 * (2 - half) / 2.0;
+            double again_s = kernel_product(&gpu, &shapes[s], DTYPE_FP32).time_s - once_s;
+            assert_close(again_s + 1.0, 0.5 * again_B / 0.8e12 + 1.0, 1e-9);
+        }
+    }
+}
+
+/* 2 multiprocessors and a column of 4 tiles of 256: 2 waves, so the other side's 128 rows are read twice, and
+ * those along it once. Across, 4 passes of a column of one tile, two in a wave: its 128 rows once more too. */
+static void a_column_longer_than_a_wave_reads_the_other_side_again(void **state)
+{
+    (void)state;
+    struct gpu gpu = rig_gpu();
+    gpu.multiprocessors = 2;
+    gpu.tile_load = 1e-6;
+    struct kernel_shape shape = {1024, 128, 4096, 1, PRODUCT_NN, 0};
+    double once_s = kernel_product(&gpu, &shape, DTYPE_FP32).time_s;
+    gpu.product_reread = 1.0;
+    double again_s = kernel_product(&gpu, &shape, DTYPE_FP32).time_s - once_s;
+    assert_close(again_s + 1.0, 128.0 * 16384 / 0.8e12 + 1.0, 1e-9);
+}
+
 /* A result of 1024 x 2048 that is added to a sum in fp32 is read and written, 8 B each instead of the
  * 2 B of fp16: 6 B more of each at the memory's rate. */
 static void a_product_that_is_added_to_a_sum_moves_it_twice(void **state)
@@ -557,6 +597,10 @@ static void a_bigger_product_is_never_faster(void **state)
     gpu.multiprocessors = 80;
     for (double load = 0.5; load < 200; load *= 5) {
         gpu.tile_load = load;
+        gpu.product_reread = 0.0;
+        no_bigger_product_is_faster_on(&gpu);
+        gpu.product_reread = load / 10.0;
+        gpu.cache_B = 4e6;
         no_bigger_product_is_faster_on(&gpu);
     }
 }
@@ -610,6 +654,8 @@ int main(void)
         cmocka_unit_test(a_product_takes_its_layout),
         cmocka_unit_test(a_layers_products_have_their_layouts),
         cmocka_unit_test(tiles_go_to_multiprocessors_in_waves),
+        cmocka_unit_test(waves_read_again_what_the_cache_does_not_hold),
+        cmocka_unit_test(a_column_longer_than_a_wave_reads_the_other_side_again),
         cmocka_unit_test(a_product_that_is_added_to_a_sum_moves_it_twice),
         cmocka_unit_test(a_bigger_product_is_never_faster),
         cmocka_unit_test(attention_alone_is_its_parts),
