@@ -43,13 +43,13 @@ static void sort_by_node(const struct place *place, struct seat *seats, struct a
 static void seat_members(struct place *place, bool ordered, struct arena scratch)
 {
     struct seat *seats = arena_new(&scratch, struct seat, place->n_ranks);
-    bool in_order = true;
+    bool rising = true;
     for (int i = 0; i < place->n_ranks; i++) {
         int rank = job_member(place->in->job, place->comm, place->group, i);
         seats[i] = (struct seat){.gpu = place->in->gpu_of[rank], .rank = rank};
-        in_order = in_order && (i == 0 || seats[i - 1].gpu < seats[i].gpu);
+        rising = rising && (i == 0 || seats[i - 1].gpu < seats[i].gpu);
     }
-    if (ordered && !in_order) sort_by_node(place, seats, scratch);
+    if (ordered && !rising) sort_by_node(place, seats, scratch);
     for (int i = 0; i < place->n_ranks; i++) {
         place->ranks[i] = seats[i].rank;
         place->gpus[i] = seats[i].gpu;

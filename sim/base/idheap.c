@@ -211,11 +211,11 @@ static struct idheap_entry *sort(struct idheap_entry *from, int32_t n, struct ar
 {
     struct idheap_entry *to = arena_new(scratch, struct idheap_entry, n);
     for (int digit = 0; digit < N_DIGITS; digit++) {
-        int32_t before[N_VALUES + 1] = {0};
-        for (int32_t i = 0; i < n; i++) before[digit_of(&from[i], digit) + 1]++;
-        if (before[digit_of(&from[0], digit) + 1] == n) continue; /* all alike */
-        for (int v = 0; v < N_VALUES; v++) before[v + 1] += before[v];
-        for (int32_t i = 0; i < n; i++) to[before[digit_of(&from[i], digit)]++] = from[i];
+        int32_t below[N_VALUES + 1] = {0};
+        for (int32_t i = 0; i < n; i++) below[digit_of(&from[i], digit) + 1]++;
+        if (below[digit_of(&from[0], digit) + 1] == n) continue; /* all alike */
+        for (int v = 0; v < N_VALUES; v++) below[v + 1] += below[v];
+        for (int32_t i = 0; i < n; i++) to[below[digit_of(&from[i], digit)]++] = from[i];
         struct idheap_entry *sorted = to;
         to = from;
         from = sorted;

@@ -114,9 +114,9 @@ static struct profile_ref ref_of(const struct loader *load, const char *key, con
 {
     const struct json_node *own = json_get(load->root, key);
     const struct json_node *base = own ? json_get(own, "base") : NULL;
-    bool usual = base && json_kind(base) == JSON_TEXT && strcmp(json_text(base), USUAL) == 0;
-    usual = usual || (own && !base && json_kind(own) == JSON_OBJECT && lacks(own, key));
-    if (usual && fallback && fallback[0])
+    bool is_usual = base && json_kind(base) == JSON_TEXT && strcmp(json_text(base), USUAL) == 0;
+    is_usual = is_usual || (own && !base && json_kind(own) == JSON_OBJECT && lacks(own, key));
+    if (is_usual && fallback && fallback[0])
         json_set(load->json, arena_text(load->perm, "%s/base", place(load, own).pointer), fallback,
                  load->diag);
     return (struct profile_ref){load->json, json_get(load->root, key), fallback};
@@ -736,7 +736,7 @@ static const struct field *fields_of_top(const struct loader *load)
 }
 
 /* Keys that others read, and those of other tools: of these it is said what they are called here. */
-static const char *const *other_keys(const struct loader *load)
+static const char *const *with_foreign_keys(const struct loader *load)
 {
     int n = 0, n_members = json_size(load->root);
     while (top_other_keys[n]) n++;
@@ -755,7 +755,7 @@ static const char *const *other_keys(const struct loader *load)
 
 static void load_top(struct loader *load)
 {
-    field_load(fields_of_top(load), n_top_fields, other_keys(load), load->json, load->root,
+    field_load(fields_of_top(load), n_top_fields, with_foreign_keys(load), load->json, load->root,
                &load->top, "scenario", load->log, load->perm, load->diag);
     struct inputs *in = load->in;
     const char *named = load->top.name;

@@ -116,7 +116,7 @@ static struct verdict judge(const struct against *against, int g, double toleran
     const struct against_point *points = &against->points[group->first];
     struct verdict verdict = {.error = against_error(points, group->n, *perm)};
     verdict.good = verdict.error <= tolerance;
-    verdict.suspicion = verdict.good ? "" : what_if_suspicion(against, g, perm);
+    verdict.suspicion = verdict.good ? "" : what_if_suspicion(against, g, *perm);
     if (!verdict.good && !verdict.suspicion[0])
         verdict.suspicion = against_suspicion(points, group->n, tolerance, perm);
     return verdict;

@@ -118,11 +118,10 @@ static bool collapses(const struct against_point *points, int n)
     return false;
 }
 
-const char *what_if_suspicion(const struct against *against, int group, struct arena *perm)
+const char *what_if_suspicion(const struct against *against, int group, struct arena scratch)
 {
     const struct against_group *of = &against->groups[group];
     const struct against_point *points = &against->points[of->first];
-    struct arena scratch = *perm;
     double *predicted_s = arena_new(&scratch, double, of->n);
     for (int i = 0; i < of->n; i++) predicted_s[i] = points[i].predicted_s;
     double off = misfit(points, of->n, predicted_s, scratch);

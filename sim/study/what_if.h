@@ -8,6 +8,6 @@
 
 /* what_if_suspicion — of one group of collectives; "" where it is not slow enough to tell, where nothing
  * that is tried explains it, and of steps. */
-const char *what_if_suspicion(const struct against *against, int group, struct arena *perm);
+const char *what_if_suspicion(const struct against *against, int group, struct arena scratch);
 
 #endif

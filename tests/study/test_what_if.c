@@ -33,7 +33,7 @@ static const char *suspicion_of(const char *const *sets, int n_sets, double slow
     for (int i = 0; i < with->n_points; i++)
         rows = arena_text(perm, "%sall_reduce,,%.0f,16,%.9g,\n", rows, with->points[i].size_B,
                           slower * with->points[i].predicted_s);
-    return what_if_suspicion(open_with(rows, NULL, 0, perm), 0, perm);
+    return what_if_suspicion(open_with(rows, NULL, 0, perm), 0, *perm);
 }
 
 static void what_is_wrong_is_named(void **state)
@@ -69,7 +69,8 @@ static void a_collapse_is_no_matter_of_topology(void **state)
 {
     const char *rows = "all_reduce,,33554432,16,2.18e-3,\nall_reduce,,67108864,16,24.4e-3,\n"
                        "all_reduce,,134217728,16,49.3e-3,\n";
-    const char *says = what_if_suspicion(open_with(rows, NULL, 0, *state), 0, *state);
+    const char *says =
+        what_if_suspicion(open_with(rows, NULL, 0, *state), 0, **(struct arena **)state);
     assert_non_null(strstr(says, "bandwidth collapses"));
 }
 

@@ -485,10 +485,9 @@ static void a_layers_products_have_their_layouts(void **state)
                  1e-4);
 }
 
-/* 64 multiprocessors. 8192 x 2048 is 256 tiles of 256 x 128: 4 waves, all full, and nothing smaller loads
- * less; 2 x 8192 x 2048 x 4096 FLOP at 8 TFLOP/s = 17.18 ms. One row more takes 8 tiles more by 256 and as
- * many by 32 (a row of 8 x 32 x 256, a wave of its own): a wave of the smallest tiles is the least that is
- * added. */
+/* 64 multiprocessors. 8192 x 2048 is 512 tiles of 256 x 128: 8 waves, all full, and nothing smaller loads
+ * less; 2 x 8192 x 2048 x 4096 FLOP at 8 TFLOP/s = 17.18 ms. One row more is 64 of the smallest tiles,
+ * 32 x 32, in a row: a wave of its own, the least that can be added. */
 static void tiles_go_to_multiprocessors_in_waves(void **state)
 {
     (void)state;
