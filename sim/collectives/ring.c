@@ -70,9 +70,9 @@ void ring_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *o
 struct coll_flow ring_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)p;
-    int position = (int)k, right = position + 1 < req->n_ranks ? position + 1 : 0;
     struct way way = shape_way(req, b);
-    return (struct coll_flow){shape_member(way, position), shape_member(way, right)};
+    return (struct coll_flow){shape_member(way, (int)k),
+                              shape_member(way, shape_right(req, (int)k))};
 }
 
 int ring_lanes(const struct coll_req *req)

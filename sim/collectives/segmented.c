@@ -72,16 +72,12 @@ void segmented_bundle(const struct coll_req *req, int p, int b, struct coll_bund
         .n_flows = req->n_ranks, .channel = b, .bytes = (req->n_ranks - 1) * block_B(req)};
 }
 
-static int right_of(const struct coll_req *req, int position)
-{
-    return position + 1 < req->n_ranks ? position + 1 : 0;
-}
-
 struct coll_flow segmented_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)p;
     struct way way = shape_way(req, b);
-    return (struct coll_flow){shape_member(way, (int)k), shape_member(way, right_of(req, (int)k))};
+    return (struct coll_flow){shape_member(way, (int)k),
+                              shape_member(way, shape_right(req, (int)k))};
 }
 
 int segmented_lanes(const struct coll_req *req)
@@ -112,7 +108,7 @@ bool segmented_next(const struct coll_req *req, int member, int lane, int64_t i,
     int block = scatters ? position - 1 - (int)(i % (n - 1)) : position - (int)step;
     if (block < 0) block += n;
     *out = (struct coll_send){
-        .dst = shape_member(way, right_of(req, position)),
+        .dst = shape_member(way, shape_right(req, position)),
         .channel = lane,
         .size_B = scatters ? block_B(req) / segments : block_B(req),
         .slot = lane,

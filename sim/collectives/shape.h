@@ -39,6 +39,12 @@ struct way shape_way(const struct coll_req *req, int channel);
 int shape_member(struct way way, int position);
 int shape_position(struct way way, int member);
 
+/* shape_right — the position (or member) after this one, round. */
+static inline int shape_right(const struct coll_req *req, int position)
+{
+    return position + 1 < req->n_ranks ? position + 1 : 0;
+}
+
 /* shape_rails, shape_rail_channel — how many rails each member has; the channel of its rail k. */
 int shape_rails(const struct coll_req *req);
 int shape_rail_channel(const struct coll_req *req, int local, int k);

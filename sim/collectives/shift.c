@@ -34,11 +34,6 @@ bool shift_phase(const struct coll_req *req, int p, struct coll_phase *out)
     return true;
 }
 
-static int next_of(const struct coll_req *req, int member)
-{
-    return member + 1 < req->n_ranks ? member + 1 : 0;
-}
-
 void shift_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *out)
 {
     (void)p;
@@ -49,7 +44,7 @@ void shift_bundle(const struct coll_req *req, int p, int b, struct coll_bundle *
 struct coll_flow shift_flow(const struct coll_req *req, int p, int b, int64_t k)
 {
     (void)p, (void)b;
-    return (struct coll_flow){(int)k, next_of(req, (int)k)};
+    return (struct coll_flow){(int)k, shape_right(req, (int)k)};
 }
 
 int shift_lanes(const struct coll_req *req)
@@ -71,7 +66,7 @@ int64_t shift_units(const struct coll_req *req)
 bool shift_next(const struct coll_req *req, int member, int lane, int64_t i, struct coll_send *out)
 {
     if (i > 0 || req->n_ranks == 1) return false;
-    *out = (struct coll_send){.dst = next_of(req, member),
+    *out = (struct coll_send){.dst = shape_right(req, member),
                               .channel = lane,
                               .size_B = req->size_B / req->n_channels,
                               .first_unit = lane,

@@ -38,9 +38,11 @@ static const struct {
     "{\"kind\": \"parallel\", \"tensor_parallel\": 8, \"pipeline_parallel\": 4, \"zero_stage\": "  \
     "1}"
 
-static const struct {
+struct hint {
     const char *word, *instead;
-} strategy_words[] = {
+};
+
+static const struct hint strategy_words[] = {
     {"fsdp", FSDP},
     {"fsdp2", FSDP},
     {"fully-sharded-data-parallel", FSDP},
@@ -94,9 +96,7 @@ static const struct {
 #define DIVISION "\"strategy\": {\"kind\": \"parallel\", ...}"
 #define RUN      "\"run\": {...}"
 
-static const struct {
-    const char *word, *instead;
-} key_words[] = {
+static const struct hint key_words[] = {
     {"batch", BATCH},
     {"batch-size", BATCH},
     {"micro-batch", BATCH},
@@ -166,18 +166,20 @@ const char *words_profile(const char *kind, const char *name)
     return NULL;
 }
 
-const char *words_key(const char *name)
+static const char *find(const struct hint *hints, size_t n, const char *name)
 {
-    for (size_t i = 0; i < sizeof key_words / sizeof *key_words; i++) {
-        if (words_alike(key_words[i].word, name)) return key_words[i].instead;
+    for (size_t i = 0; i < n; i++) {
+        if (words_alike(hints[i].word, name)) return hints[i].instead;
     }
     return NULL;
 }
 
+const char *words_key(const char *name)
+{
+    return find(key_words, sizeof key_words / sizeof *key_words, name);
+}
+
 const char *words_strategy(const char *name)
 {
-    for (size_t i = 0; i < sizeof strategy_words / sizeof *strategy_words; i++) {
-        if (words_alike(strategy_words[i].word, name)) return strategy_words[i].instead;
-    }
-    return NULL;
+    return find(strategy_words, sizeof strategy_words / sizeof *strategy_words, name);
 }

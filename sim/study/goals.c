@@ -4,7 +4,6 @@
 #include "study/groups.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Goals for systems that constants were fitted on, then for others. */
 static const struct {
@@ -36,23 +35,6 @@ static void judge(const struct check *check, const int *rows, int n, struct chec
     goal->n_floor += floor;
 }
 
-/* by_group — the covered rows, those of a group together: from[group] to from[group + 1]. */
-static int *by_group(const struct check *check, const struct groups *groups, int *from,
-                     struct arena *scratch)
-{
-    int *rows = arena_new(scratch, int, check->n_covered);
-    int *at = arena_new(scratch, int, groups->n + 1);
-    for (int r = 0; r < check->n_rows; r++) {
-        if (row_is_covered(&check->rows[r])) from[groups->group_of[r] + 1]++;
-    }
-    for (int g = 0; g < groups->n; g++) from[g + 1] += from[g];
-    memcpy(at, from, (size_t)groups->n * sizeof *at);
-    for (int r = 0; r < check->n_rows; r++) {
-        if (row_is_covered(&check->rows[r])) rows[at[groups->group_of[r]]++] = r;
-    }
-    return rows;
-}
-
 void goals_find(const struct study *study)
 {
     struct check *check = study->check;
@@ -60,7 +42,7 @@ void goals_find(const struct study *study)
     if (!check->reader->form->collective) return;
     const struct groups *groups = groups_deal(study, N_HALVES);
     int *from = arena_new(&scratch, int, groups->n + 1);
-    const int *rows = by_group(check, groups, from, &scratch);
+    const int *rows = rows_by_number(check, groups->group_of, groups->n, from, &scratch);
     check->n_goals = N_HALVES * N_GOALS;
     check->goals = arena_new(study->perm, struct check_goal, check->n_goals);
     for (int i = 0; i < check->n_goals; i++)

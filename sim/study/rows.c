@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FORWARD_AND_BACKWARD = 3 }; /* FLOPs of a step over those of forward */
 
@@ -262,4 +263,19 @@ struct study *rows_open(const struct row_reader *reader, struct arena *perm, str
     qsort_r(study->order, (size_t)n, sizeof *study->order, compare_places, study);
     find_stretches(study);
     return study;
+}
+
+int *rows_by_number(const struct check *check, const int *of, int n, int *from, struct arena *perm)
+{
+    int *rows = arena_new(perm, int, check->n_covered);
+    for (int r = 0; r < check->n_rows; r++) {
+        if (row_is_covered(&check->rows[r])) from[of[r] + 1]++;
+    }
+    for (int g = 0; g < n; g++) from[g + 1] += from[g];
+    int *at = arena_new(perm, int, n);
+    if (n > 0) memcpy(at, from, (size_t)n * sizeof *at);
+    for (int r = 0; r < check->n_rows; r++) {
+        if (row_is_covered(&check->rows[r])) rows[at[of[r]]++] = r;
+    }
+    return rows;
 }

@@ -47,6 +47,10 @@ typedef void stretch_function(const struct study *study, int from, int to);
 /* rows_for_equal — each stretch of rows with equal keys, and equal sizes if same_size. */
 void rows_for_equal(const struct study *study, bool same_size, stretch_function *visit);
 
+/* rows_by_number — the covered rows, those of equal numbers of[row] together and in their order. out:
+ * from[number] .. from[number + 1] are where those of a number stand; n + 1 places, all 0 before. */
+int *rows_by_number(const struct check *check, const int *of, int n, int *from, struct arena *perm);
+
 static inline bool row_is_covered(const struct check_row *row)
 {
     return !row->suspect && !row->reason;

@@ -4,7 +4,6 @@
 #include "study/groups.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double NEAR_FRAC = 0.10, FAR_FRAC = 0.25;
 
@@ -75,31 +74,13 @@ struct check_score score_rows(const struct check *check, const int *rows, int n,
     return score;
 }
 
-/* lists — the covered rows, those of equal rank together and in their order; from[rank] .. from[rank + 1]
- * are where those of a rank stand. */
-static int *lists(const struct check *check, const struct ranks *ranks, int *from,
-                  struct arena *perm)
-{
-    int *rows = arena_new(perm, int, check->n_covered);
-    for (int r = 0; r < check->n_rows; r++) {
-        if (row_is_covered(&check->rows[r])) from[ranks->of[r] + 1]++;
-    }
-    for (int g = 0; g < ranks->n; g++) from[g + 1] += from[g];
-    int *at = arena_new(perm, int, ranks->n);
-    memcpy(at, from, (size_t)ranks->n * sizeof *at);
-    for (int r = 0; r < check->n_rows; r++) {
-        if (row_is_covered(&check->rows[r])) rows[at[ranks->of[r]]++] = r;
-    }
-    return rows;
-}
-
 static struct check_scores score_by(const struct study *study, const char *column)
 {
     const struct check *check = study->check;
     struct arena scratch = *study->work;
     struct ranks ranks = ranks_of(check->reader, (const char *const[]){column, NULL}, &scratch);
     int *from = arena_new(&scratch, int, ranks.n + 1);
-    const int *rows = lists(check, &ranks, from, &scratch);
+    const int *rows = rows_by_number(check, ranks.of, ranks.n, from, &scratch);
     struct check_scores scores = {column, arena_new(study->perm, struct check_score, ranks.n), 0};
     for (int g = 0; g < ranks.n; g++) {
         if (from[g] == from[g + 1]) continue;
