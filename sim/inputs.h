@@ -53,6 +53,7 @@ struct inputs {
     const char *scenario; /* its name or file */
     struct model
         *model; /* NULL: the scenario names none, as nothing is trained; then there is no job */
+    bool plain_attention; /* a transformer whose scenario does not say how it computes attention */
     struct gpu gpu;
     struct node_spec node;
     struct fabric_spec fabric;

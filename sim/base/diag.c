@@ -96,29 +96,36 @@ static int edit_distance(const char *a, const char *b)
     return row[n_b];
 }
 
-/* One slip in three letters is a typing error; more is another word. */
 bool diag_begins(const char *word, const char *candidate)
 {
     size_t length = strlen(word);
     return length >= 2 && strncasecmp(candidate, word, length) == 0;
 }
 
+/* Of equal distances the longer name is nearer: one half remembered has rather lost letters than won some. */
+static int half_slips(int distance, size_t length, const char *candidate)
+{
+    return 2 * distance - (strlen(candidate) > length);
+}
+
+/* One slip in three letters is a typing error; more is another word. */
 const char *diag_nearest(const char *word, const char *const *candidates, int n)
 {
     size_t length = strlen(word);
     if (length > WORD_MAX) return NULL;
     const char *nearest = NULL;
-    int best = (int)(length + 2) / 3 + 1;
+    int best = 2 * ((int)(length + 2) / 3) + 1;
     for (int i = 0; i < n && !nearest; i++) {
         if (!diag_begins(word, candidates[i])) continue;
         nearest = candidates[i];
-        best = 2; /* one slip is nearer */
+        best = 3; /* one slip is nearer */
     }
     for (int i = 0; i < n; i++) {
         if (strlen(candidates[i]) > WORD_MAX) continue;
         int distance = edit_distance(word, candidates[i]);
-        if (distance < best && distance < (int)length) {
-            best = distance;
+        int slips = half_slips(distance, length, candidates[i]);
+        if (slips < best && distance < (int)length) {
+            best = slips;
             nearest = candidates[i];
         }
     }

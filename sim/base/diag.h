@@ -38,8 +38,8 @@ void diag_print(const struct diag *diag, FILE *out);
 bool diag_begins(const char *word, const char *candidate);
 
 /* diag_nearest — the candidate with one slip of the finger at most, else the first that begins with `word`,
- * else the one with the smallest edit distance, NULL when none is close enough to be likely. candidates[n]
- * may hold no NULL. */
+ * else the one with the smallest edit distance (of equals the longer than `word`, then the first), NULL when
+ * none is close enough to be likely. candidates[n] may hold no NULL. */
 const char *diag_nearest(const char *word, const char *const *candidates, int n);
 
 #endif

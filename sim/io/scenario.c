@@ -251,6 +251,8 @@ static void load_model_kind(const struct loader *load, const struct json_node *n
     if (numbered && !fits_together(load, node, kind, keys->sequence_length)) return;
     if (!takes_length(load, node, kind, keys->sequence_length)) return;
     load->in->model = kind->build(kind, keys->sequence_length, load->perm);
+    load->in->plain_attention = kind->build == transformer && !json_get(node, "fused_attention") &&
+                                !(kind->sizes[TEXT_STYLE] & TEXT_FUSED_ATTENTION);
 }
 
 static void load_layers(const struct loader *load, const struct json_node *node,

@@ -75,6 +75,20 @@ static void print_training(FILE *out, const struct inputs *in)
     fprintf(out, ", %.6g in all; %s\n", in->job->samples_per_iteration, in->library.name);
 }
 
+/* Whether attention is fused may be a third of the step of a long sequence. From here on, and in half
+ * precision, most frameworks have a kernel for it. */
+static const double LONG_TOKENS = 1024;
+
+static void print_note(FILE *out, const struct inputs *in)
+{
+    bool half = in->train.dtype != DTYPE_FP32 && in->train.dtype != DTYPE_TF32;
+    if (!in->plain_attention || !half || in->model->tokens_per_sample < LONG_TOKENS) return;
+    label(out, "note");
+    fputs("attention is taken to write its scores to memory; where it does not (FlashAttention, "
+          "SDPA): --set /model/fused_attention=true\n",
+          out);
+}
+
 static void print_speed(FILE *out, const struct result *result)
 {
     char text[3][32];
@@ -181,8 +195,8 @@ static void print_memory(FILE *out, const struct result *result)
     if (!result->fits) {
         print_memory_parts(out, result);
         label(out, "");
-        fputs("less: batch_per_gpu; strategy \"parallel\" with zero_stage, recompute or "
-              "tensor_parallel\n",
+        fputs("less: batch_per_gpu; strategy \"parallel\" with zero_stage (over more shard_ranks), "
+              "recompute or tensor_parallel\n",
               out);
     }
     label(out, "sent");
@@ -248,6 +262,7 @@ void report_page(FILE *out, const struct result *result, const char *question)
         return;
     }
     print_training(out, result->in);
+    print_note(out, result->in);
     fputc('\n', out);
     print_speed(out, result);
     print_verdicts(out, result);

@@ -1,6 +1,7 @@
 #include "study/what_if.h"
 
 #include "base/stats.h"
+#include "bound.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,6 +119,20 @@ static bool collapses(const struct against_point *points, int n)
     return false;
 }
 
+/* beats_links — no schedule of any algorithm of the library could be so fast on the scenario's links. */
+static bool beats_links(const struct inputs *in, const struct against_point *point,
+                        struct arena scratch)
+{
+    double least_s = bound_collective_s(in, point->kind, point->size_B, HELP_NONE, scratch);
+    for (int c = 0; c < in->library.n_choices; c++) {
+        const struct lib_choice *choice = &in->library.choices[c];
+        if (choice->kind != point->kind) continue;
+        enum help help = bound_help(choice->algo);
+        least_s = fmin(least_s, bound_collective_s(in, point->kind, point->size_B, help, scratch));
+    }
+    return point->measured_s < least_s;
+}
+
 const char *what_if_suspicion(const struct against *against, int group, struct arena scratch)
 {
     const struct against_group *of = &against->groups[group];
@@ -128,7 +143,11 @@ const char *what_if_suspicion(const struct against *against, int group, struct a
     double best = (1 - EXPLAINS_FRAC) * off;
     const char *name = "";
     const struct against_point *last = &points[of->n - 1];
-    if (last->step || off < log(SLOW) || last->measured_s < last->predicted_s) return name;
+    if (last->step) return name;
+    if (beats_links(against_inputs(against, group), last, scratch))
+        return "faster than the scenario's links can be: it has too few cards or too slow ones, or "
+               "fewer ranks took part";
+    if (off < log(SLOW) || last->measured_s < last->predicted_s) return name;
     if (collapses(points, of->n))
         return "bandwidth collapses from one size to the next: congestion, lost packets, pause "
                "frames "

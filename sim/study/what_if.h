@@ -1,6 +1,7 @@
 /* Why measured collectives of one's own cluster take longer than its scenario says: what often is wrong
  * with clusters is tried on the scenario, one at a time (one card in use, TCP, no GPUDirect ...), and
- * what comes nearest to the measured times is the suspicion, if it explains most of what is off. */
+ * what comes nearest to the measured times is the suspicion, if it explains most of what is off. Where
+ * they take less than the links allow, the scenario is what is wrong. */
 #ifndef STUDY_WHAT_IF_H
 #define STUDY_WHAT_IF_H
 

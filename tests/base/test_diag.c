@@ -101,6 +101,8 @@ static void nearest_takes_the_first_of_equals_and_skips_endless_words(void **sta
     struct arena *perm = *state;
     static const char *const keys[] = {"size_b", "size_a"};
     assert_string_equal(diag_nearest("size_c", keys, 2), "size_b");
+    static const char *const models[] = {"llama-7b", "llama2-70b", "llama3-70b"};
+    assert_string_equal(diag_nearest("llama-70b", models, 3), "llama2-70b"); /* one lost, not won */
     char *endless = arena_new(perm, char, 1000001);
     memset(endless, 'x', 1000000);
     assert_null(diag_nearest(endless, keys, 2));

@@ -651,6 +651,25 @@ static void switches_that_sum_are_used_where_the_library_gains_by_them(void **st
     assert_string_equal(taken(a100_sums, 4, *state), "collnet-direct");
 }
 
+static bool plain_attention(const char *model, struct arena *perm)
+{
+    return must_load(arena_text(perm,
+                                "{\"gpu\": \"v100-sxm2-16\", \"batch_per_gpu\": 1, \"n_gpus\": 1, "
+                                "\"model\": %s}",
+                                model),
+                     perm)
+        ->plain_attention;
+}
+
+static void attention_is_plain_where_nobody_says_how_it_is(void **state)
+{
+    assert_true(plain_attention("\"gpt2\"", *state));
+    assert_true(plain_attention("{\"name\": \"gpt2\", \"blocks\": 6}", *state));
+    assert_false(plain_attention("{\"name\": \"gpt2\", \"fused_attention\": false}", *state));
+    assert_false(plain_attention("{\"name\": \"gpt2\", \"fused_attention\": true}", *state));
+    assert_false(plain_attention("\"resnet50\"", *state));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -672,6 +691,7 @@ int main(void)
         cmocka_unit_test(slow_gpus_are_kept),
         cmocka_unit_test(one_server_needs_no_network),
         cmocka_unit_test(the_log_tells_defaults_from_what_was_written),
+        cmocka_unit_test(attention_is_plain_where_nobody_says_how_it_is),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_file_of_17_MB_is_refused),
         cmocka_unit_test(a_missing_file_is_reported),

@@ -89,6 +89,24 @@ static void what_does_not_fit_is_said_loudly(void **state)
     assert_true(says(result, "of it: weights 1 GiB, optimizer state 2 GiB, activations 512 MiB\n"));
 }
 
+/* Whether attention is fused matters to long sequences in half precision, and is asked nobody who said it. */
+static void attention_that_was_not_spoken_of_is(void **state)
+{
+    struct result *result = sample_result(1, *state);
+    struct inputs *in = sample_inputs(*state);
+    in->train.dtype = DTYPE_BF16;
+    in->model->tokens_per_sample = 4096;
+    result->in = in;
+    assert_false(says(result, "fused_attention"));
+    in->plain_attention = true;
+    assert_true(says(result, "--set /model/fused_attention=true"));
+    in->train.dtype = DTYPE_TF32;
+    assert_false(says(result, "fused_attention"));
+    in->train.dtype = DTYPE_BF16;
+    in->model->tokens_per_sample = 512;
+    assert_false(says(result, "fused_attention"));
+}
+
 static void comparison_is_relative_to_the_first(void **state)
 {
     struct result *slow = sample_result(1, *state);
@@ -124,6 +142,7 @@ int main(void)
         cmocka_unit_test(one_gpu_is_not_compared_with_itself),
         cmocka_unit_test(bars_are_as_long_as_their_share),
         cmocka_unit_test(what_does_not_fit_is_said_loudly),
+        cmocka_unit_test(attention_that_was_not_spoken_of_is),
         cmocka_unit_test(comparison_is_relative_to_the_first),
         cmocka_unit_test(defaults_are_told_from_what_was_given),
     };
