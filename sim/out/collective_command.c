@@ -75,8 +75,9 @@ static const char *read_kind(const char *text, enum coll_kind *kind, struct aren
         if (same_name(text, coll_kind_names[k])) return NULL;
     }
     const char *near = diag_nearest(text, coll_kind_names, N_COLL_KINDS);
-    return arena_text(perm, "--op: unknown collective '%s'; %s '%s'", text,
-                      near ? "did you mean" : "a known one is", near ? near : coll_kind_names[0]);
+    return near ? arena_text(perm, "--op: unknown collective '%s'; did you mean '%s'?", text, near)
+                : arena_text(perm, "--op: unknown collective '%s'; a known one is '%s'", text,
+                             coll_kind_names[0]);
 }
 
 static const char *read_factor(const char *text, double *factor, struct arena *perm)
@@ -110,8 +111,8 @@ static const char *unknown_algorithm(const char *name, enum coll_kind kind, stru
         if (coll_algos[a].kind == kind) names[n++] = coll_algos[a].name;
     }
     const char *near = diag_nearest(name, names, n);
-    return arena_text(perm, "--algorithm: no '%s' for %s%s%s", name, coll_kind_names[kind],
-                      near ? "; did you mean " : "", near ? near : "");
+    const char *hint = near ? arena_text(perm, "; did you mean '%s'?", near) : "";
+    return arena_text(perm, "--algorithm: no '%s' for %s%s", name, coll_kind_names[kind], hint);
 }
 
 static bool is_forced(const char *forced, const char *name)

@@ -49,6 +49,21 @@ static int run(int script, int picture)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* is_whole — the file ends as every PNG does, with the chunk IEND. On a full disk gnuplot stops writing and
+ * says nothing. Source: Portable Network Graphics, ISO/IEC 15948, 11.2.5 and annex D. */
+static bool is_whole(const char *path)
+{
+    static const unsigned char IEND[] = {'I', 'E', 'N', 'D', 0xae, 0x42, 0x60, 0x82};
+    unsigned char last[sizeof IEND];
+    FILE *in = fopen(path, "rb");
+    if (!in) return false;
+    bool whole = fseek(in, -(long)sizeof IEND, SEEK_END) == 0 &&
+                 fread(last, 1, sizeof last, in) == sizeof last &&
+                 memcmp(last, IEND, sizeof last) == 0;
+    fclose(in);
+    return whole;
+}
+
 void gnuplot_draw(struct gnuplot *plot, const char *path, struct arena *perm)
 {
     bool whole = fflush(plot->script) == 0 && fseek(plot->script, 0, SEEK_SET) == 0;
@@ -56,11 +71,13 @@ void gnuplot_draw(struct gnuplot *plot, const char *path, struct arena *perm)
     struct sink sink = sink_open(path, perm);
     int status = run(fileno(plot->script), fileno(sink.out));
     fclose(plot->script);
-    if (status == 0) {
+    bool cut = status == 0 && sink.temp && !is_whole(sink.temp);
+    if (status == 0 && !cut) {
         sink_close(&sink);
         return;
     }
     if (sink.temp) unlink(sink.temp);
+    if (cut) die("cannot write %s: gnuplot wrote no whole picture (is the disk full?)", path);
     if (status < 0) die("cannot run gnuplot: is it installed (package gnuplot-nox)?");
     die("gnuplot failed with status %d", status);
 }

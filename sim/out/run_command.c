@@ -63,11 +63,22 @@ static struct table *read_list(const struct options *options, struct arena *perm
     return table;
 }
 
+/* Other columns may be notes of the user's, but not one that is nearly this. */
+static int set_column(const struct table *table, struct diag *diag)
+{
+    int set = table_column(table, "set");
+    const char *near = set < 0 ? diag_nearest("set", table->columns, table->n_columns) : NULL;
+    if (near)
+        diag_error(diag, (struct diag_place){.file = table->file, .line = 1},
+                   "column \"%s\" (did you mean \"set\"?)", near);
+    return set;
+}
+
 static struct requests gather(const struct options *options, struct arena *perm, struct diag *diag)
 {
     const struct table *table = read_list(options, perm, diag);
     int scenario = table ? table_need(table, "scenario", diag) : -1;
-    int set = table ? table_column(table, "set") : -1;
+    int set = table ? set_column(table, diag) : -1;
     int n_rows = scenario >= 0 ? table->n_rows : 0;
     struct requests all = {arena_new(perm, struct request, options->operands.n + n_rows), 0};
     for (int i = 0; i < options->operands.n; i++)

@@ -30,6 +30,11 @@ fi
 no_gnuplot() { (PATH=/nonexistent; export PATH; "$dpsim" check --table $colls --plot "$work/none.png" >/dev/null 2>"$work/err"; [ $? -eq 2 ]); }
 test_that "without gnuplot it is the world's failure" no_gnuplot
 test_that "which is said" grep -q "gnuplot-nox" "$work/err"
+# a gnuplot that stops in the middle and says nothing, as the real one does when the disk is full
+mkdir "$work/cut" && printf '#!/bin/sh\nprintf "\\211PNG"\n' >"$work/cut/gnuplot" && chmod +x "$work/cut/gnuplot"
+cut_gnuplot() { (PATH="$work/cut:$PATH"; export PATH; "$dpsim" check --table $colls --plot "$work/cut.png" >/dev/null 2>"$work/err"; [ $? -eq 2 ]); }
+test_that "half a picture is none" cut_gnuplot
+test_that "and nothing is left of it" sh -c "! ls '$work'/cut.png* 2>/dev/null"
 test_that "and leaves no file" [ ! -e "$work/none.png" ]
 test_that "all of them" [ "$(wc -l <"$work/rows.csv")" -eq 40 ]
 cut -d, -f1-3 "$work/rows.csv" >"$work/left"

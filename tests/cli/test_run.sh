@@ -45,6 +45,8 @@ test_that "--list predicts its rows" run 0 run --csv --list "$work/list.csv"
 test_that "a line per row" [ "$(wc -l <"$work/out")" -eq 3 ]
 printf 'scenery\n%s\n' $good >"$work/list.csv"
 test_that "a list without scenarios is an input error" fails 1 "scenario" run --list "$work/list.csv"
+printf 'scenario,sets\n%s,/n_gpus=8\n' $good >"$work/list.csv"
+test_that "a column that is nearly set is not passed over" fails 1 'list.csv:1: column "sets" (did you mean "set"?)' run --list "$work/list.csv"
 test_that "a missing list is an input error" fails 1 "no-such.csv" run --list "$work/no-such.csv"
 rm -f "$work/list.csv"
 
