@@ -59,16 +59,29 @@ static const char *value_text(const struct calibrate_constant *constant, double 
     return arena_text(perm, "%s", text);
 }
 
+/* A constant whose error is as large as itself was not seen by the data. */
+static const double UNSEEN_SD = 1;
+
 static void print_constant(FILE *out, const char *part, const struct calibrate_constant *constant,
                            struct arena scratch)
 {
-    const char *error = constant->at_bound ? "at its bound"
+    const char *error = constant->at_bound                  ? "at its bound"
+                        : constant->relative_sd > UNSEEN_SD ? "not determined"
                         : constant->relative_sd > 0.0
                             ? arena_text(&scratch, "+- %.2g %%", percent(constant->relative_sd))
                             : "";
     fprintf(out, "  %-22s %-18s %12s  %-14s %12s\n", part, constant->key,
             value_text(constant, constant->value, &scratch), error,
             constant->before > 0.0 ? value_text(constant, constant->before, &scratch) : "");
+}
+
+/* The slope of a line, or of a piece of one, has a unit of its part's. */
+static const char *key_text(const struct calibrate_part *part,
+                            const struct calibrate_constant *constant, struct arena *perm)
+{
+    if (strncmp(constant->key, "beta", strlen("beta")) != 0) return constant->key;
+    bool bytes = strcmp(part->measured.unit, "B") == 0;
+    return arena_text(perm, "%s (s/%s)", constant->key, bytes ? "B" : "kernel");
 }
 
 static void print_constants(FILE *out, const struct calibration *fit, struct arena scratch)
@@ -78,8 +91,11 @@ static void print_constants(FILE *out, const struct calibration *fit, struct are
     for (int c = 0; c < fit->n_launch; c++) print_constant(out, "launch", &fit->launch[c], scratch);
     for (int p = 0; p < fit->n_parts; p++) {
         const struct calibrate_part *part = &fit->parts[p];
-        for (int c = 0; c < part->n_constants; c++)
-            print_constant(out, part->name, &part->constants[c], scratch);
+        for (int c = 0; c < part->n_constants; c++) {
+            struct calibrate_constant constant = part->constants[c];
+            constant.key = key_text(part, &constant, &scratch);
+            print_constant(out, part->name, &constant, scratch);
+        }
     }
 }
 

@@ -21,6 +21,11 @@ test_that "a person gets a table of constants" prints "memory_reach" fit --base 
 test_that "a person gets left-out errors" prints "left out" fit --base t4 "$work/raw.csv"
 test_that "what was not measured is named" prints "no rows of gemm" fit --base t4 "$work/raw.csv"
 test_that "a program gets JSON" prints_json fit --base t4 --json "$work/raw.csv"
+# launches that take 5 us however many there are tell nothing of what one more takes
+for n in 1 8 64 1024; do echo "launch_stream,,,,$n,,,,1,,5e-06,,,,,,"; done >"$work/launches"
+(raw; cat "$work/launches") >"$work/launch.csv"
+test_that "a constant that the data do not tell has no error of 1e10 %" prints "not determined" fit --base t4 "$work/launch.csv"
+test_that "a slope has its unit" grep -q 'launch_stream *beta (s/kernel)' "$work/out"
 test_that "two runs print the same" same_twice fit "$table" --device t4 --base t4 --dtype fp16
 test_that "a profile is written" run 0 fit --base t4 --name mine --out "$work/mine.json" "$work/raw.csv"
 test_that "it names the machine" grep -q '"device": "made up"' "$work/mine.json"
