@@ -60,6 +60,7 @@ static const struct field gpu_fields[] = {
     REAL("power", DIM_POWER, struct gpu_profile, gpu.power_W, 0, LARGE, "0W", "board power"),
     REAL("capability", DIM_NUMBER, struct gpu_profile, capability, 0, 100, "0", "compute capability, for NCCL's own estimates; 0 = has none"),
     TEXT("node", struct gpu_profile, node, "", "profile of the server it usually sits in"),
+    TEXT("library", struct gpu_profile, library, "", "profile of the collective library that it runs instead of NCCL where the scenario names none; empty: it runs NCCL"),
     REAL("spread_faster", DIM_NUMBER, struct gpu_profile, spread.faster, 0, 10, "0.28", "of ln(measured / predicted step time) without network, how far below 0 nine in ten unseen steps reach at most"),
     REAL("spread_slower", DIM_NUMBER, struct gpu_profile, spread.slower, 0, 10, "0.46", "the same above 0"),
     REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),

@@ -23,6 +23,7 @@
 struct gpu_profile {
     struct gpu gpu;
     const char *node;               /* the server it usually sits in; "" = none */
+    const char *library;            /* that it runs instead of NCCL; "" = it runs NCCL */
     double capability;              /* NVIDIA's compute capability, 0 = none */
     struct sides spread;            /* of a step's time without network */
     double jitter;                  /* see inputs.h */

@@ -345,6 +345,13 @@ static const char *usual(const char *of_fabric, const char *of_part)
     return of_fabric[0] ? of_fabric : of_part;
 }
 
+/* A mesh leads to each other GPU of the server alike: a job on some of them has the links between those. */
+static void take_part_of_mesh(struct node_spec *spec, int n_gpus)
+{
+    if (spec->scaleup != SCALEUP_MESH || n_gpus >= spec->gpus_per_node || n_gpus < 2) return;
+    spec->scaleup_Bps *= (n_gpus - 1.0) / (spec->gpus_per_node - 1.0);
+}
+
 static bool read_node(const struct loader *load, struct hardware *own)
 {
     const struct gpu_profile *gpu = &own->gpu;
@@ -362,6 +369,7 @@ static bool read_node(const struct loader *load, struct hardware *own)
     profile_read_node(&reader, ref_of(load, "node", fallback), node);
     if (load->diag->n_messages > before) return false;
     if (load->top.nics_per_node > 0) node->spec.nics_per_node = load->top.nics_per_node;
+    take_part_of_mesh(&node->spec, load->top.n_gpus);
     return true;
 }
 
@@ -526,12 +534,21 @@ static void apply_drivers(struct library_profile *profile)
         profile->library.issue_per_rank_s = 0;
 }
 
+/* usual_library — that of the strategy; where it is NCCL, the GPU's maker may have a port of its own. */
+static const char *usual_library(const struct loader *load, const struct gpu_profile *gpu)
+{
+    const char *of_strategy = software_of(load)->library;
+    bool is_nccl = strncmp(of_strategy, "nccl", strlen("nccl")) == 0;
+    return is_nccl && gpu->library[0] ? gpu->library : of_strategy;
+}
+
 static void read_library(const struct loader *load, const struct hardware *hardware)
 {
     const struct node_profile *node = &hardware->node;
     struct profile_reader reader = reader_of(load);
     struct library_profile profile;
-    profile_read_library(&reader, ref_of(load, "library", software_of(load)->library), &profile);
+    const char *usual_one = usual_library(load, &hardware->gpu);
+    profile_read_library(&reader, ref_of(load, "library", usual_one), &profile);
     if (profile.hardware_efficiency) apply_hardware(&profile.library, hardware);
     apply_windows(&profile, &hardware->nic);
     if (diag_ok(load->diag)) apply_drivers(&profile);

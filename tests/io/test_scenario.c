@@ -560,6 +560,38 @@ static void a_system_brings_its_usual_server(void **state)
 
 /* A card without a rate is no card, a server without GPUs no server, a library without choices none: each
  * means the usual one, changed. */
+#define SERVER_OF(gpu, n)                                                                          \
+    "{\"model\": \"resnet50\", \"batch_per_gpu\": 8, \"n_gpus\": " #n ", \"gpu\": \"" gpu "\""
+
+/* MI300X have no NVSwitch and GeForce 40 no peer access; AMD's port of NCCL runs on its GPUs alone, and
+ * a parameter server needs neither. */
+static void a_gpu_brings_the_server_and_library_that_it_has(void **state)
+{
+    struct inputs *in = must_load(SERVER_OF("mi300x", 8) "}", *state);
+    assert_int_equal(in->topo->node.scaleup, SCALEUP_MESH);
+    assert_string_equal(in->library.name, "rccl");
+    in = must_load(SERVER_OF("mi300x", 8) ", \"strategy\": \"parameter-server\"}", *state);
+    assert_string_equal(in->library.name, "grpc");
+    in = must_load(SERVER_OF("mi300x", 8) ", \"library\": \"nccl-2.18\"}", *state);
+    assert_string_equal(in->library.name, "nccl-2.18");
+    in = must_load(SERVER_OF("rtx4090", 8) "}", *state);
+    assert_false(in->topo->node.p2p);
+    assert_string_equal(in->library.name, "nccl-2.18");
+    in = must_load(SERVER_OF("gb10", 2) "}", *state);
+    assert_int_equal(in->topo->n_nodes, 2);
+}
+
+/* An MI300X has one link of 64 GB/s to each other: 2 of 8 have one, 4 of 8 three, all 8 seven. */
+static void some_gpus_of_a_mesh_have_the_links_between_them(void **state)
+{
+    assert_close(must_load(SERVER_OF("mi300x", 2) "}", *state)->topo->node.scaleup_Bps, 64e9, 1);
+    assert_close(must_load(SERVER_OF("mi300x", 4) "}", *state)->topo->node.scaleup_Bps, 192e9, 1);
+    assert_close(must_load(SERVER_OF("mi300x", 8) "}", *state)->topo->node.scaleup_Bps, 448e9, 1);
+    /* a switch gives each GPU its full rate whoever takes part */
+    assert_close(must_load(SERVER_OF("h100-sxm-80", 2) "}", *state)->topo->node.scaleup_Bps, 450e9,
+                 1);
+}
+
 static void an_object_that_cannot_stand_alone_changes_the_usual_one(void **state)
 {
     struct inputs *in = must_load("{\"model\": \"resnet50\", \"batch_per_gpu\": 8, "
@@ -701,6 +733,8 @@ int main(void)
         cmocka_unit_test(every_known_system_runs_by_its_name),
         cmocka_unit_test(a_superpod_has_the_switches_that_its_makers_count),
         cmocka_unit_test(a_system_brings_its_usual_server),
+        cmocka_unit_test(a_gpu_brings_the_server_and_library_that_it_has),
+        cmocka_unit_test(some_gpus_of_a_mesh_have_the_links_between_them),
         cmocka_unit_test(an_object_that_cannot_stand_alone_changes_the_usual_one),
         cmocka_unit_test(a_family_s_name_takes_a_stated_member),
         cmocka_unit_test(a_key_of_another_tool_is_named_as_it_is_called_here),
