@@ -234,15 +234,16 @@ static double tied_parameters(const struct model *own)
 }
 
 /* n_chunks — virtual stages of a stage, told as such or by the most blocks that one has: as many as
- * divide a stage's blocks. */
+ * divide the blocks of the longest stage, as far as there are blocks for each. */
 static int n_chunks(const struct split *split, const struct model *model)
 {
     if (split->virtual_stages > 1 || split->chunk_blocks == 0 || split->pipeline == 1)
         return split->virtual_stages;
-    int of_stage = model->n_blocks / split->pipeline;
+    int of_stage = (model->n_blocks + split->pipeline - 1) / split->pipeline;
     int of_chunk = split->chunk_blocks < of_stage ? split->chunk_blocks : of_stage;
     while (of_stage % of_chunk != 0) of_chunk--;
-    return of_stage / of_chunk;
+    int most = model->n_blocks / split->pipeline;
+    return of_stage / of_chunk < most ? of_stage / of_chunk : most;
 }
 
 static struct parallel open_parallel(const struct train_spec *spec, const struct model *model,

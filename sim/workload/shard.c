@@ -13,9 +13,16 @@ static bool has_same(const struct parallel *parallel)
     return parallel->n_same > 1 || parallel->n_expert_same > 1;
 }
 
+/* divides_gradients — not under a pipeline in stage 2, which keeps whole sums until its last micro-batch */
+static bool divides_gradients(const struct parallel *parallel)
+{
+    int zero_stage = parallel->spec->split.zero_stage;
+    return zero_stage == 3 || (zero_stage == 2 && parallel->pipeline.n_stages == 1);
+}
+
 bool shard_in_each(const struct parallel *parallel)
 {
-    return parallel->spec->split.zero_stage >= 2 && has_same(parallel);
+    return divides_gradients(parallel) && has_same(parallel);
 }
 
 bool shard_by_unit(const struct parallel *parallel, const struct turn *turn)
@@ -25,7 +32,7 @@ bool shard_by_unit(const struct parallel *parallel, const struct turn *turn)
     if (zero_stage == 3) return true;
     if (!parallel->spec->overlap) return false;
     if (!turn->backward) return zero_stage > 0 && turn->micro_batch == 0;
-    return zero_stage == 2 || turn->micro_batch == parallel->pipeline.n_micro_batches - 1;
+    return shard_in_each(parallel) || turn->micro_batch == parallel->pipeline.n_micro_batches - 1;
 }
 
 /* ---- what travels ---- */
@@ -219,6 +226,7 @@ static void reduce_tied(struct stage *stage)
 /* 1 / the ranks that divide what is divided from this stage of ZeRO on */
 static double share(const struct stage *stage, int from_stage, int n_ranks)
 {
+    if (from_stage == 2 && !divides_gradients(stage->parallel)) return 1.0;
     return split_of(stage)->zero_stage >= from_stage ? 1.0 / n_ranks : 1.0;
 }
 

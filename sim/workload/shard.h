@@ -8,6 +8,9 @@
  *   3            + parameters             per micro-batch: all-gather of w forward and backward, and
  *                                         reduce-scatter of g
  *
+ * Under a pipeline stage 2 is as stage 1: its micro-batches are many and small, and gradients are summed
+ * whole until the last one (PyTorch, torch/distributed/pipelining/stage.py, which synchronises in the
+ * last backward only; DeepSpeed refuses the two together).
  * The unit is a block. With overlap a unit's gradients travel while backward goes on, in the last
  * micro-batch (stage 2 and 3: in each); gathered parameters of stage 1 and 2 are waited for unit by
  * unit in the next step's first forward; those of stage 3 are fetched one unit ahead, on one stream

@@ -333,8 +333,21 @@ static void add_units(struct stage *stage, struct chunk *chunk, int first, int e
     for (int u = 0; u < chunk->n_units; u++) chunk->gather[u] = -1;
 }
 
-/* cut — blocks as evenly as their number allows; what lies before them goes with the first virtual
- * stage, what lies behind with the last. */
+/* spread — things of part i, where n are dealt over so many parts as evenly as their number allows */
+static int spread(int n, int n_parts, int i)
+{
+    return (int)((int64_t)n * (i + 1) / n_parts - (int64_t)n * i / n_parts);
+}
+
+/* Blocks of virtual stage j: stages get as many as each other first, as the longest holds up all,
+ * then the chunks of a stage. */
+static int n_blocks_of(const struct pipeline *pipeline, int n_blocks, int j)
+{
+    int of_stage = spread(n_blocks, pipeline->n_stages, j % pipeline->n_stages);
+    return spread(of_stage, pipeline->n_chunks, j / pipeline->n_stages);
+}
+
+/* cut — what lies before the blocks goes with the first virtual stage, what lies behind with the last. */
 static void cut(struct stage *stage)
 {
     const struct parallel *parallel = stage->parallel;
@@ -342,11 +355,12 @@ static void cut(struct stage *stage)
     int n_blocks = parallel->n_pieces - 2;
     int n = pipeline->n_stages * pipeline->n_chunks;
     stage->chunks = arena_new(parallel->perm, struct chunk, pipeline->n_chunks);
-    for (int c = 0; c < pipeline->n_chunks; c++) {
-        int j = c * pipeline->n_stages + stage->number;
-        int first = 1 + (int)((int64_t)n_blocks * j / n);
-        int end = 1 + (int)((int64_t)n_blocks * (j + 1) / n);
-        add_units(stage, &stage->chunks[c], j == 0 ? 0 : first, j == n - 1 ? n_blocks + 2 : end);
+    for (int j = 0, end = 1, first; j < n; j++) {
+        first = end;
+        end += n_blocks_of(pipeline, n_blocks, j);
+        if (j % pipeline->n_stages != stage->number) continue;
+        struct chunk *chunk = &stage->chunks[j / pipeline->n_stages];
+        add_units(stage, chunk, j == 0 ? 0 : first, j == n - 1 ? n_blocks + 2 : end);
     }
 }
 

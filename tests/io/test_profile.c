@@ -435,6 +435,34 @@ static void products_take_what_was_measured_on_shapes_not_fitted(void **state)
     }
 }
 
+/* Squares that others than the profiles' sources measured: xytpai/gpuk README (8192), the table "by torch"
+ * of busy_pytorch_blas.py (8000), li-mu/transformers-benchmarks README (largest of up to 8192). GeForce
+ * cards sum in fp32 at half the rate of their matrix units, which power does not hold down. */
+static void consumer_cards_take_what_others_measured(void **state)
+{
+    static const struct {
+        const char *gpu;
+        enum dtype dtype;
+        double side, tflops;
+    } cases[] = {{"rtx4090", DTYPE_FP16, 8192, 163.5},
+                 {"rtx3090ti", DTYPE_FP16, 8192, 81},
+                 {"rtx2080ti", DTYPE_FP16, 8000, 44.9},
+                 {"rtx2080ti", DTYPE_FP32, 8000, 11.4}};
+    struct diag diag = {.perm = *state};
+    struct profile_reader reader = {"scenarios", NULL, *state, &diag, NULL};
+    struct json *json = open_json("scenarios/minimal.json", *state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gpu_profile gpu;
+        profile_read_gpu(&reader, named(json, cases[i].gpu), &gpu);
+        gpu.gpu.sustained_frac = 1;
+        double mnk[] = {cases[i].side, cases[i].side, cases[i].side};
+        double measured_s = 2 * mnk[0] * mnk[1] * mnk[2] / (cases[i].tflops * 1e12);
+        assert_close(product_s(&gpu.gpu, mnk, cases[i].dtype, **(struct arena **)state), measured_s,
+                     0.08);
+    }
+    json_close(json);
+}
+
 /* A scenario without a framework has the GPU's own numbers; a framework changes what it says. */
 static void frameworks_are_profiles_with_bases(void **state)
 {
@@ -467,6 +495,7 @@ int main(void)
         cmocka_unit_test(a_change_of_nothing_is_an_error),
         cmocka_unit_test(nccl_rows_are_those_of_its_tuner),
         cmocka_unit_test(products_take_what_was_measured_on_shapes_not_fitted),
+        cmocka_unit_test(consumer_cards_take_what_others_measured),
         cmocka_unit_test(frameworks_are_profiles_with_bases),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

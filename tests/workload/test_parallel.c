@@ -195,6 +195,29 @@ static void state_is_divided_as_the_paper_counts(void **state)
     }
 }
 
+/* 8 micro-batches on 2 stages of 4 replicas: what stage 2 of ZeRO sends in a step is what stage 1 does,
+ * not eight times the gradients, and its gradients are held whole; on one stage it still sends them in
+ * each. */
+static void gradients_under_a_pipeline_travel_once(void **state)
+{
+    struct train_spec spec = spec_of(8, 1, 2, 8);
+    double sent[2], held[2];
+    for (int stage = 1; stage <= 2; stage++) {
+        spec.split.zero_stage = stage;
+        struct job *job = job_of(&spec, "gpt2", *state);
+        sent[stage - 1] = sent_B(job, 0, COMM_SHARDS);
+        held[stage - 1] = job->programs[0].held.gradients_B;
+    }
+    assert_true(sent[0] > 0.0);
+    assert_close(sent[1], sent[0], 1e-12);
+    assert_close(held[1], held[0], 1e-12);
+    struct train_spec flat = spec_of(4, 1, 1, 8);
+    flat.split.zero_stage = 1;
+    double once_B = sent_B(job_of(&flat, "gpt2", *state), 0, COMM_SHARDS);
+    flat.split.zero_stage = 2; /* one gather and eight reductions of as much, not one of each */
+    assert_close(sent_B(job_of(&flat, "gpt2", *state), 0, COMM_SHARDS), 4.5 * once_B, 1e-9);
+}
+
 /* 12 blocks over 5 stages: 2 or 3 each; every parameter on some stage, the tied table on two. */
 static void blocks_that_do_not_divide_are_spread(void **state)
 {
@@ -209,6 +232,26 @@ static void blocks_that_do_not_divide_are_spread(void **state)
         double blocks = job->programs[s].static_B / 16 / 7087872; /* 12 h^2 + 13 h */
         assert_true(fabs(blocks - 2) < 1e-9 || fabs(blocks - 3) < 1e-9);
     }
+}
+
+/* 12 blocks in 4 chunks on each of 2 stages: each stage has 6, besides 50257 words of 768, and the first
+ * 1024 positions, the last a norm of 2 x 768. Dealt over the 8 chunks as they follow each other, 1, 2, 1,
+ * 2 ..., the second stage would have 8. Chunks of at most 2 blocks on 5 stages: the longest has 3, which
+ * 2 does not divide, and three chunks of one block on each were 15 of 12: two. */
+static void chunks_that_do_not_divide_burden_no_stage(void **state)
+{
+    struct train_spec spec = spec_of(2, 1, 2, 4);
+    spec.split.virtual_stages = 4;
+    struct job *job = job_of(&spec, "gpt2", *state);
+    double first = job->programs[0].static_B / 16 - (50257.0 + 1024) * 768;
+    double last = job->programs[1].static_B / 16 - (50257.0 + 2) * 768;
+    assert_close(first / 7087872, 6.0, 1e-9);
+    assert_close(last / 7087872, 6.0, 1e-9);
+    struct train_spec by_blocks = spec_of(5, 1, 5, 5), by_number = by_blocks;
+    by_blocks.split.chunk_blocks = 2;
+    by_number.split.virtual_stages = 2;
+    assert_int_equal(job_of(&by_blocks, "gpt2", *state)->programs[0].n_ops,
+                     job_of(&by_number, "gpt2", *state)->programs[0].n_ops);
 }
 
 static void what_does_not_divide_is_refused(void **state)
@@ -308,7 +351,9 @@ int main(void)
         cmocka_unit_test(micro_batches_gather_again_only_in_stage_3),
         cmocka_unit_test(tensor_ranks_send_what_the_paper_counts),
         cmocka_unit_test(state_is_divided_as_the_paper_counts),
+        cmocka_unit_test(gradients_under_a_pipeline_travel_once),
         cmocka_unit_test(blocks_that_do_not_divide_are_spread),
+        cmocka_unit_test(chunks_that_do_not_divide_burden_no_stage),
         cmocka_unit_test(what_does_not_divide_is_refused),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
