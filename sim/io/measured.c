@@ -8,13 +8,15 @@
 const struct measured_format measured_formats[] = {
     {"raw", "raw rows of dpsim-calib and of this command", WHOLE(raw_csv)},
     {"nccl-tests-json", "output of nccl-tests with -J", WHOLE(nccl_json)},
-    {"nccl-topology", "what NCCL_TOPO_DUMP_FILE writes (XML)", WHOLE(nccl_topo)},
+    {"nccl-topology", "what NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE reads (XML)",
+     WHOLE(nccl_topo)},
     {"steps", "CSV with one row per training step: a column of times, its unit in its name",
      WHOLE(step_csv)},
     {"nccl-tests", "text of nccl-tests and rccl-tests, of all versions", LINES(nccl_text)},
     {"osu", "text of OSU micro-benchmarks: collectives, latency, bw, bibw", LINES(osu)},
     {"perftest", "text of ib_write_bw, ib_read_lat and the like", LINES(perftest)},
     {"nvidia-topo", "nvidia-smi topo -m", LINES(nvidia_topo)},
+    {"rocm-topo", "rocm-smi --showtopo", LINES(rocm_topo)},
     {"megatron", "log of Megatron-LM and its relatives", LINES(megatron)},
     {"deepspeed", "log of DeepSpeed", LINES(deepspeed)},
 };

@@ -17,6 +17,7 @@ MEASURED_WHOLE(nccl_json);
 MEASURED_LINES(osu);
 MEASURED_LINES(perftest);
 MEASURED_LINES(nvidia_topo);
+MEASURED_LINES(rocm_topo);
 MEASURED_WHOLE(nccl_topo);
 MEASURED_LINES(megatron);
 MEASURED_LINES(deepspeed);

@@ -7,15 +7,21 @@
  *             <nvlink target="..." count="4" tclass="0x068000"/></gpu></pci>
  *         <pci class="0x020700" ...><nic><net name="mlx5_0" speed="400000" .../></nic></pci>
  *
- * A reader of elements and attributes, which is all that it uses of XML. Speeds of cards are in Mb/s.
- * Source: github.com/NVIDIA/nccl, src/graph/xml.cc and topo.h. */
+ * RCCL writes xgmi where NCCL writes nvlink. Files that clouds give to NCCL_TOPO_FILE may name no gpu and no
+ * net at all; their devices are told by class. A reader of elements and attributes, which is all that it
+ * uses of XML. Speeds of cards are in Mb/s.
+ * Source: github.com/NVIDIA/nccl, src/graph/xml.cc and topo.h; github.com/ROCm/rccl, the same files. */
 #include "io/measured_formats.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-enum { DEPTH_MAX = 64, NAME_MAX_B = 32, VALUE_MAX_B = 128 };
+enum { DEPTH_MAX = 64, NAME_MAX_B = 32, VALUE_MAX_B = 128, BUS_MAX_B = 24, N_LINKS_MAX = 4096 };
+
+/* a card of more than 10 Tb/s is a slip of units (some plugins count kb/s) */
+static const double CARD_MAX_MBPS = 1e7;
 
 /* PCI Express: payload of what is signalled, by generation. Source: PCI-SIG base specifications: 8b/10b
  * below 8 GT/s, 128b/130b from there, 242 of 256 bytes of a flit at 64 GT/s. */
@@ -29,25 +35,40 @@ struct element {
     bool empty;                   /* <x/> */
 };
 
+/* links of a GPU to another one, or to a switch */
+struct joint {
+    int gpu;
+    char target[BUS_MAX_B]; /* "": a switch */
+};
+
 struct walk {
     struct reading *reading;
+    bool by_class; /* no gpu is told: devices by their PCI class */
     const char *text, *at, *end;
     struct element open[DEPTH_MAX];
-    int depth;
+    int depth, n_tags;
     int n_cpus, n_switches;
+    int numa[SERVER_MAX_GPUS]; /* of each GPU's cpu element, -1 = not told */
+    int cpu_numa, n_numa;
+    bool many_hosts; /* NUMA nodes of several servers, joined by NVLink */
+    char host[VALUE_MAX_B];
     int pci_depth;   /* open pci elements */
     int pci_switch;  /* number of the outermost one */
     double slot_Bps; /* of the innermost one */
     struct server *server;
     int nic_switch[SERVER_MAX_NICS];
+    char pci_bus[BUS_MAX_B]; /* of the innermost pci */
+    char bus[SERVER_MAX_GPUS][BUS_MAX_B];
+    struct joint joints[N_LINKS_MAX];
+    int n_joints;
 };
 
 bool nccl_topo_opens(const char *text, size_t length)
 {
+    static const char *const wanted[] = {"<system", "<?xml", "<!--", "<graphs", "<topology"};
     size_t at = 0;
     while (at < length && strchr(" \t\r\n\xef\xbb\xbf", text[at])) at++;
-    const char *wanted[] = {"<system", "<?xml"};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         size_t n = strlen(wanted[i]);
         if (at + n < length && !strncmp(text + at, wanted[i], n)) return true;
     }
@@ -105,14 +126,31 @@ static double slot_Bps(const struct element *pci)
 
 /* --- elements ---------------------------------------------------------------------------------------- */
 
+static void open_cpu(struct walk *walk, const struct element *element)
+{
+    char text[VALUE_MAX_B] = "";
+    walk->n_cpus++;
+    walk->cpu_numa = attribute(element, "numaid", text) ? reading_count(text) : -1;
+    if (walk->cpu_numa >= walk->n_numa) walk->n_numa = walk->cpu_numa + 1;
+    text[0] = '\0';
+    attribute(element, "host_hash", text);
+    walk->many_hosts |= walk->n_cpus > 1 && strcmp(walk->host, text) != 0;
+    snprintf(walk->host, sizeof walk->host, "%s", text);
+}
+
 static void open_gpu(struct walk *walk, const struct element *element)
 {
     struct server *server = walk->server;
+    char gcn[VALUE_MAX_B] = "";
     if (server->n_gpus == SERVER_MAX_GPUS) {
         fail(walk, element->attributes, "more than 128 GPUs");
         return;
     }
-    double sm = number_of(element, "sm");
+    /* AMD's have an sm too, which is no compute capability */
+    double sm = attribute(element, "gcn", gcn) ? 0 : number_of(element, "sm");
+    if (gcn[0]) server->link = server_xgmi(gcn);
+    walk->numa[server->n_gpus] = walk->cpu_numa;
+    snprintf(walk->bus[server->n_gpus], BUS_MAX_B, "%s", walk->pci_bus);
     server->gpus[server->n_gpus++] =
         (struct server_gpu){.socket = walk->n_cpus,
                             .pcie_switch = walk->pci_depth > 1 ? walk->pci_switch : -1,
@@ -124,6 +162,7 @@ static void open_net(struct walk *walk, const struct element *element)
 {
     struct server *server = walk->server;
     char name[VALUE_MAX_B] = "";
+    double speed = number_of(element, "speed");
     if (server->n_nics == SERVER_MAX_NICS) {
         fail(walk, element->attributes, "more than 128 network cards");
         return;
@@ -132,33 +171,56 @@ static void open_net(struct walk *walk, const struct element *element)
     walk->nic_switch[server->n_nics] = walk->pci_depth > 1 ? walk->pci_switch : -1;
     server->nics[server->n_nics++] =
         (struct server_nic){.name = arena_text(walk->reading->perm, "%s", name),
-                            .rate_Bps = number_of(element, "speed") * 1e6 / 8,
+                            .rate_Bps = speed < CARD_MAX_MBPS ? speed * 1e6 / 8 : 0,
                             .socket = walk->n_cpus};
 }
 
-static void open_nvlink(struct walk *walk, const struct element *element)
+/* an NVLink's or xGMI link's other end tells by its PCI class what it is: 0x068000 an NVSwitch, 0x068001 a
+ * CPU of IBM, all else a GPU. */
+static void open_link(struct walk *walk, const struct element *element)
 {
     struct server *server = walk->server;
     char class[VALUE_MAX_B] = "";
+    char target[VALUE_MAX_B] = "";
     if (server->n_gpus == 0) return;
+    attribute(element, "tclass", class);
+    if (!strncmp(class, "0x068001", 8)) return;
     struct server_gpu *gpu = &server->gpus[server->n_gpus - 1];
     double n = number_of(element, "count");
-    attribute(element, "tclass", class);
-    /* PCI class of a bridge that is no PCI bridge: the NVSwitch */
-    server->through_switch |= !strncmp(class, "0x0680", 6);
+    bool to_switch = !strncmp(class, "0x0680", 6);
+    server->through_switch |= to_switch;
     gpu->n_links += n <= SERVER_MAX_LINKS ? (int)n : SERVER_MAX_LINKS;
     if (gpu->n_links > SERVER_MAX_LINKS) gpu->n_links = SERVER_MAX_LINKS;
+    if (walk->n_joints == N_LINKS_MAX || n < 1) return;
+    struct joint *joint = &walk->joints[walk->n_joints++];
+    if (!to_switch) attribute(element, "target", target);
+    joint->gpu = server->n_gpus - 1;
+    snprintf(joint->target, BUS_MAX_B, "%.*s", BUS_MAX_B - 1, target);
+}
+
+/* display controllers, processing accelerators and network controllers; PCI-SIG's class codes */
+static void open_by_class(struct walk *walk, const struct element *element)
+{
+    char class[VALUE_MAX_B] = "";
+    attribute(element, "class", class);
+    if (!strncmp(class, "0x03", 4) || !strncmp(class, "0x12", 4)) open_gpu(walk, element);
+    if (!strncmp(class, "0x02", 4)) open_net(walk, element);
 }
 
 static void enter(struct walk *walk, const struct element *element)
 {
-    if (!strcmp(element->name, "cpu")) walk->n_cpus++;
+    char bus[VALUE_MAX_B] = "";
+    if (!strcmp(element->name, "cpu")) open_cpu(walk, element);
     if (!strcmp(element->name, "gpu")) open_gpu(walk, element);
-    if (!strcmp(element->name, "net")) open_net(walk, element);
-    if (!strcmp(element->name, "nvlink")) open_nvlink(walk, element);
+    if (!strcmp(element->name, "net") && !walk->by_class) open_net(walk, element);
+    if (!strcmp(element->name, "nvlink") || !strcmp(element->name, "xgmi"))
+        open_link(walk, element);
     if (strcmp(element->name, "pci") != 0) return;
+    attribute(element, "busid", bus);
+    snprintf(walk->pci_bus, BUS_MAX_B, "%.*s", BUS_MAX_B - 1, bus);
     if (walk->pci_depth++ == 0) walk->pci_switch = walk->n_switches++;
     walk->slot_Bps = slot_Bps(element);
+    if (walk->by_class) open_by_class(walk, element);
 }
 
 static void leave(struct walk *walk, const struct element *element)
@@ -187,6 +249,14 @@ static void open_tag(struct walk *walk, const char *name, const char *end)
         fail(walk, name, "elements too deep or with too long a name for a topology");
         return;
     }
+    if (walk->n_tags++ == 0 && (length != 6 || strncmp(name, "system", 6) != 0)) {
+        fail(walk, name,
+             arena_text(walk->reading->perm,
+                        "the first element is <%.*s>; what NCCL_TOPO_DUMP_FILE writes begins with "
+                        "<system>",
+                        length < NAME_MAX_B ? (int)length : NAME_MAX_B, name));
+        return;
+    }
     memcpy(element.name, name, length);
     element.attributes = name + length;
     if (element.attributes < end) element.attributes++; /* a blank stands before each */
@@ -204,6 +274,12 @@ static void take_tag(struct walk *walk)
         walk->at = walk->end;
         return;
     }
+    if (walk->end - open >= 4 && !strncmp(open, "<!--", 4)) {
+        const char *end = strstr(open + 4, "-->");
+        if (!end) fail(walk, open, "a comment that does not end: cut off?");
+        if (end) walk->at = end + 3;
+        return;
+    }
     const char *close = memchr(open, '>', (size_t)(walk->end - open));
     if (!close) {
         fail(walk, open, "a tag that does not end: cut off?");
@@ -215,6 +291,27 @@ static void take_tag(struct walk *walk)
         close_tag(walk, open + 2, (size_t)(close - open - 2));
     else
         open_tag(walk, open + 1, close);
+}
+
+/* links_apart — is there a GPU that no links lead to? */
+static bool links_apart(const struct walk *walk)
+{
+    const struct server *server = walk->server;
+    int group[SERVER_MAX_GPUS + 1]; /* the last: the switch */
+    bool apart = false;
+    for (int g = 0; g <= server->n_gpus; g++) group[g] = g;
+    for (int g = 0; g < server->n_gpus; g++) {
+        if (!walk->bus[g][0]) return false; /* not told who the others are */
+    }
+    for (int j = 0; j < walk->n_joints; j++) {
+        const struct joint *joint = &walk->joints[j];
+        int to = joint->target[0] ? 0 : server->n_gpus;
+        while (to < server->n_gpus && strcasecmp(walk->bus[to], joint->target) != 0) to++;
+        if (to < server->n_gpus || !joint->target[0])
+            server_join(group, server->n_gpus + 1, joint->gpu, to);
+    }
+    for (int g = 0; g < server->n_gpus; g++) apart |= group[g] != group[0];
+    return walk->n_joints > 0 && apart;
 }
 
 static void finish(struct walk *walk)
@@ -229,18 +326,33 @@ static void finish(struct walk *walk)
             server->nics[c].near |=
                 walk->nic_switch[c] >= 0 && walk->nic_switch[c] == server->gpus[g].pcie_switch;
     }
+    for (int g = 0; g < server->n_gpus; g++) {
+        if (walk->numa[g] >= 0 && !walk->many_hosts)
+            server->gpus[g].socket = server_socket(walk->numa[g], walk->n_numa);
+    }
+    server->apart = links_apart(walk);
+    server->links_untold = walk->by_class;
     if (server->n_gpus > 0) walk->reading->server = server;
 }
 
-void nccl_topo_whole(struct reading *reading, const char *text, size_t length)
+static bool walk_all(struct reading *reading, const char *text, size_t length, bool by_class)
 {
     struct walk *walk = arena_new(reading->perm, struct walk, 1);
     int n_before = reading->diag->n_messages;
     walk->reading = reading;
+    walk->by_class = by_class;
+    walk->cpu_numa = -1;
     walk->text = walk->at = text;
     walk->end = text + length;
     walk->server = arena_new(reading->perm, struct server, 1);
     walk->server->source = "NCCL topology file";
     while (walk->at < walk->end) take_tag(walk);
     if (reading->diag->n_messages == n_before) finish(walk);
+    return reading->diag->n_messages == n_before;
+}
+
+void nccl_topo_whole(struct reading *reading, const char *text, size_t length)
+{
+    if (walk_all(reading, text, length, false) && !reading->server)
+        walk_all(reading, text, length, true);
 }

@@ -30,6 +30,47 @@ double server_link_Bps(int sm)
     return generations[generation_of(sm)].Bps;
 }
 
+/* Infinity Fabric between GPUs (xGMI), one link, one direction. Source: AMD's data sheets: MI350X 153.6 GB/s
+ * both ways, MI300X 128, MI250X 100, MI100 and MI60 92. RCCL calls gfx90a 910. */
+static const struct {
+    const char *gcn;
+    double Bps;
+    const char *name;
+} fabrics[] = {{"950", 76.8e9, "xGMI of MI350"}, {"942", 64e9, "xGMI of MI300"},
+               {"941", 64e9, "xGMI of MI300"},   {"940", 64e9, "xGMI of MI300"},
+               {"90a", 50e9, "xGMI of MI200"},   {"910", 50e9, "xGMI of MI200"},
+               {"908", 46e9, "xGMI of MI100"},   {"906", 46e9, "xGMI of MI60"}};
+
+struct server_link server_xgmi(const char *gcn)
+{
+    if (!strncmp(gcn, "gfx", 3)) gcn += 3;
+    for (size_t f = 0; f < sizeof fabrics / sizeof *fabrics; f++) {
+        if (!strncmp(gcn, fabrics[f].gcn, strlen(fabrics[f].gcn)))
+            return (struct server_link){fabrics[f].Bps, fabrics[f].name, false};
+    }
+    return (struct server_link){50e9, "xGMI of MI200", true};
+}
+
+static struct server_link link_of(const struct server *server)
+{
+    int sm = server->n_gpus > 0 ? server->gpus[0].sm : 0;
+    if (server->link.Bps > 0) return server->link;
+    return (struct server_link){server_link_Bps(sm), generations[generation_of(sm)].name, sm == 0};
+}
+
+int server_socket(int numa, int n_numa)
+{
+    return n_numa > 4 ? numa / ((n_numa + 1) / 2) : numa;
+}
+
+void server_join(int *group, int n, int a, int b)
+{
+    int from = group[b];
+    for (int i = 0; i < n; i++) {
+        if (group[i] == from) group[i] = group[a];
+    }
+}
+
 static int n_sockets(const struct server *server)
 {
     int n = 0;
@@ -71,13 +112,22 @@ static int n_cards(const struct server *server, double *rate_Bps)
     return n;
 }
 
+/* the GPU with the fewest links, or with the most */
+static int gpu_with(const struct server *server, bool most)
+{
+    int found = 0;
+    for (int g = 1; g < server->n_gpus; g++) {
+        int more = server->gpus[g].n_links - server->gpus[found].n_links;
+        if (most ? more > 0 : more < 0) found = g;
+    }
+    return found;
+}
+
+/* links that serve a ring over all GPUs */
 static int fewest_links(const struct server *server)
 {
-    int least = SERVER_MAX_LINKS;
-    for (int g = 0; g < server->n_gpus; g++) {
-        if (server->gpus[g].n_links < least) least = server->gpus[g].n_links;
-    }
-    return server->n_gpus > 1 ? least : 0;
+    if (server->n_gpus < 2 || server->apart) return 0;
+    return server->gpus[gpu_with(server, false)].n_links;
 }
 
 /* --- the profile ---------------------------------------------------------------------------------- */
@@ -92,28 +142,26 @@ static void print_text(FILE *out, const char *key, const char *value)
 static void print_links(const struct server *server, const char *base, FILE *out)
 {
     int links = fewest_links(server);
-    int sm = server->n_gpus > 0 ? server->gpus[0].sm : 0;
+    struct server_link link = link_of(server);
+    if (server->links_untold && base) return;
     if (links == 0) {
         fputs("  \"scaleup\": \"none\",\n", out);
         return;
     }
     fprintf(out, "  \"scaleup\": \"%s\",\n", server->through_switch ? "switch" : "mesh");
-    if (!base || sm > 0)
-        fprintf(out, "  \"scaleup_bandwidth\": \"%gGB/s\",\n", 1e-9 * links * server_link_Bps(sm));
+    if (!base || !link.assumed)
+        fprintf(out, "  \"scaleup_bandwidth\": \"%gGB/s\",\n", 1e-9 * links * link.Bps);
 }
 
 static void print_sources(const struct server *server, const char *base, double nic_Bps, FILE *out)
 {
     int links = fewest_links(server);
-    int sm = server->n_gpus > 0 ? server->gpus[0].sm : 0;
-    int g = generation_of(sm);
+    struct server_link link = link_of(server);
     fprintf(out, "  \"sources\": {\n");
-    if (links > 0 && (!base || sm > 0))
+    if (links > 0 && (!base || !link.assumed))
         fprintf(out, "    \"scaleup_bandwidth\": \"%d links of %g GB/s, %s%s\",\n", links,
-                1e-9 * server_link_Bps(sm), generations[g].name,
-                sm > 0 ? ""
-                       : " assumed: the picture does not say which GPUs these are (NVLink 5 has "
-                         "50 GB/s)");
+                1e-9 * link.Bps, link.name,
+                link.assumed ? " assumed: the picture does not say which GPUs these are" : "");
     if (server->pcie_Bps > 0)
         fprintf(out, "    \"pcie_bandwidth\": \"rate and width of the GPU's slot\",\n");
     if (nic_Bps > 0)
@@ -133,11 +181,53 @@ void server_profile(const struct server *server, const char *name, const char *b
     print_text(out, "name", name);
     if (base) print_text(out, "base", base);
     fprintf(out, "  \"source\": \"%s\",\n", server->source);
-    fprintf(out, "  \"gpus\": %d,\n  \"nics\": %d,\n  \"sockets\": %d,\n", server->n_gpus, nics,
-            n_sockets(server));
+    fprintf(out, "  \"gpus\": %d,\n", server->n_gpus);
+    if (server->n_nics > 0 || !base) fprintf(out, "  \"nics\": %d,\n", nics);
+    fprintf(out, "  \"sockets\": %d,\n", n_sockets(server));
     fprintf(out, "  \"gpus_per_pcie_switch\": %d,\n", per_switch(server));
     print_links(server, base, out);
     if (server->pcie_Bps > 0)
         fprintf(out, "  \"pcie_bandwidth\": \"%.4gGB/s\",\n", 1e-9 * server->pcie_Bps);
     print_sources(server, base, nic_Bps, out);
+}
+
+/* --- what to know of it --------------------------------------------------------------------------- */
+
+static void note_links(const struct server *server, const char *file, const char *base, FILE *out)
+{
+    int least = gpu_with(server, false);
+    int most = gpu_with(server, true);
+    int n_least = server->gpus[least].n_links;
+    int n_most = server->gpus[most].n_links;
+    struct server_link link = link_of(server);
+    if (server->links_untold)
+        fprintf(out, "%s: GPUs are told by their PCI class, links between them are not: %s\n", file,
+                base ? "those of the base stay" : "the profile has none (--base NODE has some)");
+    else if (n_most > 0 && n_least == 0)
+        fprintf(out, "%s: GPU %d has no link to others, GPU %d has %d: the profile has none\n",
+                file, least, most, n_most);
+    else if (server->apart)
+        fprintf(out,
+                "%s: links join some GPUs, but not all: a ring over all leaves them, so the "
+                "profile has "
+                "none\n",
+                file);
+    else if (n_most > n_least)
+        fprintf(out, "%s: GPU %d has %d links, GPU %d has %d: the fewest count\n", file, least,
+                n_least, most, n_most);
+    if (fewest_links(server) > 0 && link.assumed && !base)
+        fprintf(out,
+                "%s: which GPUs these are is not told: links of %g GB/s (%s) are assumed "
+                "(--base NODE knows)\n",
+                file, 1e-9 * link.Bps, link.name);
+}
+
+void server_notes(const struct server *server, const char *file, const char *base, FILE *out)
+{
+    if (server->n_gpus > 1) note_links(server, file, base, out);
+    if (server->n_nics == 0)
+        fprintf(out, "%s: no network cards in the picture: %s\n", file,
+                base ? "those of the base stay" : "the profile has none");
+    if (n_sockets(server) > 2)
+        fprintf(out, "%s: %d NUMA nodes are taken for as many sockets\n", file, n_sockets(server));
 }

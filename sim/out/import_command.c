@@ -53,6 +53,7 @@ int import_command(const struct options *options, struct arena *perm)
         all[f] = measured_read(file, options->as, &how, perm, &diag);
         if (!all[f]) continue;
         told_print(stderr, all[f]);
+        if (all[f]->server) server_notes(all[f]->server, file, options->base, stderr);
         if (all[f]->server && n > 1)
             diag_error(&diag, (struct diag_place){.file = file},
                        "is the picture of a server: import it by itself");

@@ -1,4 +1,4 @@
-/* Any bytes are read as a picture of a server, both as a matrix and as NCCL's file: what is accepted makes
+/* Any bytes are read as a picture of a server, as a matrix, as NCCL's file and as what rocm-smi prints: what is accepted makes
  * a node profile that the loader takes, in a scenario of that one server. */
 #include "base/must.h"
 #include "io/measured.h"
@@ -34,8 +34,8 @@ static void check_profile(const struct server *server, struct arena *perm)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const formats[] = {"nvidia-topo", "nccl-topology"};
-    for (int f = 0; f < 2; f++) {
+    static const char *const formats[] = {"nvidia-topo", "nccl-topology", "rocm-topo"};
+    for (int f = 0; f < 3; f++) {
         struct arena *perm = arena_open((size_t)256 << 20);
         struct diag diag = {.perm = perm};
         const struct measured *measured =

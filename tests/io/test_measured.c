@@ -324,6 +324,174 @@ static void the_topology_file_of_nccl_becomes_a_server(void **state)
     assert_true(server->nics[0].near && !server->nics[1].near);
 }
 
+/* drivers until 2017 say SOC where later ones say SYS */
+static void sockets_of_old_drivers_are_told_apart(void **state)
+{
+    struct diag diag;
+    const struct server *server = read_text("\tGPU0\tGPU1\tGPU2\tmlx4_0\n"
+                                            "GPU0\t X \tPHB\tSOC\tSOC\n"
+                                            "GPU1\tPHB\t X \tSOC\tSOC\n"
+                                            "GPU2\tSOC\tSOC\t X \tPIX\n",
+                                            NULL, &diag, *state)
+                                      ->server;
+    assert_int_equal(server->gpus[0].socket, server->gpus[1].socket);
+    assert_int_not_equal(server->gpus[0].socket, server->gpus[2].socket);
+    assert_int_equal(server->nics[0].socket, server->gpus[2].socket);
+}
+
+/* NVLinks hide where GPUs are, and drivers until 2020 name no NUMA nodes: their CPUs tell */
+static void gpus_of_the_same_cpus_share_a_socket(void **state)
+{
+    struct diag diag;
+    const struct server *server = read_text("\tGPU0\tGPU1\tGPU2\tCPU Affinity\n"
+                                            "GPU0\t X \tNV6\tNV6\t0-23\n"
+                                            "GPU1\tNV6\t X \tNV6\t0-23\n"
+                                            "GPU2\tNV6\tNV6\t X \t24-47\n",
+                                            NULL, &diag, *state)
+                                      ->server;
+    assert_int_equal(server->gpus[0].socket, server->gpus[1].socket);
+    assert_int_not_equal(server->gpus[0].socket, server->gpus[2].socket);
+}
+
+/* NUMA nodes 1, 3, 5 and 7 of eight are two of each of two sockets */
+static void many_numa_nodes_are_parts_of_two_sockets(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text("\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\n"
+                  "GPU0\t X \tSYS\tSYS\tSYS\t24-31\t3\n"
+                  "GPU1\tSYS\t X \tSYS\tSYS\t8-15\t1\n"
+                  "GPU2\tSYS\tSYS\t X \tSYS\t56-63\t7\n"
+                  "GPU3\tSYS\tSYS\tSYS\t X \t40-47\t5\n",
+                  NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->gpus[0].socket, server->gpus[1].socket);
+    assert_int_equal(server->gpus[2].socket, server->gpus[3].socket);
+    assert_int_not_equal(server->gpus[0].socket, server->gpus[2].socket);
+}
+
+static void bridges_between_pairs_do_not_join_all(void **state)
+{
+    struct diag diag;
+    const struct server *server = read_text("\tGPU0\tGPU1\tGPU2\tGPU3\n"
+                                            "GPU0\t X \tNV4\tPHB\tPHB\n"
+                                            "GPU1\tNV4\t X \tPHB\tPHB\n"
+                                            "GPU2\tPHB\tPHB\t X \tNV4\n"
+                                            "GPU3\tPHB\tPHB\tNV4\t X \n",
+                                            NULL, &diag, *state)
+                                      ->server;
+    assert_true(server->apart);
+    assert_int_equal(server->gpus[3].n_links, 4);
+    server = read_text("<system><cpu>"
+                       "<pci busid=\"a\"><gpu sm=\"80\"><nvlink target=\"B\" count=\"12\" "
+                       "tclass=\"0x0302\"/></gpu></pci>"
+                       "<pci busid=\"b\"><gpu sm=\"80\"><nvlink target=\"a\" count=\"12\" "
+                       "tclass=\"0x0302\"/></gpu></pci>"
+                       "<pci busid=\"c\"><gpu sm=\"80\"/></pci></cpu></system>",
+                       NULL, &diag, *state)
+                 ->server;
+    assert_true(server->apart);
+    assert_int_equal(server->gpus[1].n_links, 12);
+}
+
+static void what_follows_the_first_matrix_is_counted_and_does_not_change_it(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV2\tPIX\nGPU1\tNV2\t X \tSYS\n"
+                  "NIC0\tPIX\tSYS\t X \nNIC Legend:\n  NIC0: mlx5_7\n"
+                  " \tGPU0\tGPU1\t\n GPU0\tX\tGNS\n GPU1\tGNS\tX\n",
+                  NULL, &diag, *state);
+    assert_int_equal(n_skipped(measured, "further matrix"), 2);
+    assert_int_equal(measured->server->gpus[0].n_links, 2);
+    assert_string_equal(measured->server->nics[0].name, "mlx5_7");
+}
+
+static void rocm_smi_tells_links_and_numa_nodes(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text("===== Weight between two GPUs =====\n"
+                  "       GPU0         GPU1\nGPU0   0            15\nGPU1   15           0\n"
+                  "===== Link Type between two GPUs =====\n"
+                  "       GPU0         GPU1\nGPU0   0            XGMI\nGPU1   XGMI         0\n"
+                  "===== Numa Nodes =====\n"
+                  "GPU[0]\t\t: (Topology) Numa Node: 0\nGPU[1]\t\t: (Topology) Numa Node: 1\n",
+                  NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->n_gpus, 2);
+    assert_int_equal(server->gpus[1].n_links, 1);
+    assert_int_equal(server->gpus[1].socket, 1);
+    assert_true(server->link.assumed && !server->apart && !server->through_switch);
+    assert_null(read_text("== Link Type between two GPUs ==\n GPU0 GPU1\nGPU0 0 XGMI\n", NULL,
+                          &diag, *state));
+    assert_string_equal(diag.messages[0], "text:3: has no row of GPU1 under Link Type: cut off?");
+}
+
+/* RCCL gives AMD's GPUs an sm as well: it is no compute capability. MI300X: 64 GB/s each link. */
+static void links_of_amd_are_read_from_the_file_of_rccl(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text(
+            "<!-- made by hand: <nvlink> is not an element here -->\n<system version=\"2\"><cpu>\n"
+            "<pci busid=\"1\"><gpu sm=\"90\" gcn=\"gfx942\"><xgmi target=\"2\" count=\"1\" "
+            "tclass=\"0x120000\"/></gpu></pci>\n"
+            "<pci busid=\"2\"><gpu sm=\"90\" gcn=\"gfx942\"><xgmi target=\"1\" count=\"1\" "
+            "tclass=\"0x120000\"/></gpu></pci></cpu></system>\n",
+            NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->gpus[0].n_links, 1);
+    assert_int_equal(server->gpus[0].sm, 0);
+    assert_close(server->link.Bps, 64e9, 0);
+    assert_false(server->apart);
+}
+
+static void devices_without_names_are_told_by_their_class(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text("<system><cpu numaid=\"0\"><pci class=\"0x060400\">"
+                  "<pci class=\"0x030200\" link_speed=\"16 GT/s\" link_width=\"16\"/>"
+                  "<pci class=\"0x020700\"/></pci></cpu></system>",
+                  NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->n_gpus, 1);
+    assert_int_equal(server->n_nics, 1);
+    assert_true(server->nics[0].near && server->links_untold);
+    assert_close(server->pcie_Bps, 16e9 / 8 * 16 * 128 / 130, 1e-12);
+}
+
+/* a link to a CPU of IBM (class 0x068001) serves no collective, one to a switch (0x068000) does; NVLink 6 has 36 */
+static void links_are_counted_by_what_they_lead_to(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text("<system><cpu><pci busid=\"1\"><gpu sm=\"70\"><nvlink target=\"2\" count=\"3\" "
+                  "tclass=\"0x0302\"/><nvlink target=\"9\" count=\"3\" tclass=\"0x068001\"/></gpu>"
+                  "</pci><pci busid=\"2\"><gpu sm=\"70\"/></pci></cpu></system>",
+                  NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->gpus[0].n_links, 3);
+    assert_false(server->through_switch);
+    server = read_text("<system><cpu><pci busid=\"1\"><gpu sm=\"107\"><nvlink target=\"f\" "
+                       "count=\"36\" tclass=\"0x068000\"/></gpu></pci></cpu></system>",
+                       NULL, &diag, *state)
+                 ->server;
+    assert_int_equal(server->gpus[0].n_links, 36);
+}
+
+static void other_xml_is_refused_by_its_first_element(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("<graphs version=\"1\">\n</graphs>\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:1: the first element is <graphs>"));
+    assert_null(read_text("<?xml version=\"1.0\"?>\n<topology/>\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:2: the first element is <topology"));
+    assert_null(read_text("<!-- cut\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "a comment that does not end"));
+}
+
 static void cut_off_pictures_are_errors_with_their_line(void **state)
 {
     struct diag diag;
@@ -457,6 +625,16 @@ int main(void)
         cmocka_unit_test(a_time_in_seconds_is_read_as_such),
         cmocka_unit_test(a_matrix_of_links_becomes_a_server),
         cmocka_unit_test(the_topology_file_of_nccl_becomes_a_server),
+        cmocka_unit_test(sockets_of_old_drivers_are_told_apart),
+        cmocka_unit_test(gpus_of_the_same_cpus_share_a_socket),
+        cmocka_unit_test(many_numa_nodes_are_parts_of_two_sockets),
+        cmocka_unit_test(bridges_between_pairs_do_not_join_all),
+        cmocka_unit_test(what_follows_the_first_matrix_is_counted_and_does_not_change_it),
+        cmocka_unit_test(rocm_smi_tells_links_and_numa_nodes),
+        cmocka_unit_test(links_of_amd_are_read_from_the_file_of_rccl),
+        cmocka_unit_test(devices_without_names_are_told_by_their_class),
+        cmocka_unit_test(links_are_counted_by_what_they_lead_to),
+        cmocka_unit_test(other_xml_is_refused_by_its_first_element),
         cmocka_unit_test(cut_off_pictures_are_errors_with_their_line),
         cmocka_unit_test(what_launchers_put_before_lines_is_left_out),
         cmocka_unit_test(hostile_bytes_are_counted_or_refused),

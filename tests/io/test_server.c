@@ -95,6 +95,77 @@ static void links_of_each_generation_have_their_rate(void **state)
     assert_close(server_link_Bps(120), 50e9, 0);
 }
 
+static void links_of_amd_have_the_rate_of_their_architecture(void **state)
+{
+    (void)state;
+    assert_close(server_xgmi("942").Bps, 64e9, 0); /* MI300X: 448 GB/s of 7 */
+    assert_close(server_xgmi("gfx90a:sramecc+").Bps, 50e9, 0);
+    assert_close(server_xgmi("910").Bps, 50e9, 0);
+    assert_false(server_xgmi("908").assumed);
+    assert_true(server_xgmi("").assumed);
+}
+
+/* no links and no cards are told: both stay the base's */
+static void what_is_not_in_the_picture_stays_the_bases(void **state)
+{
+    struct server *server = eight_gpus(*state);
+    server->n_nics = 0;
+    server->links_untold = true;
+    for (int i = 0; i < 8; i++) server->gpus[i].n_links = 0;
+    const struct inputs *in = load(profile_text(server, "dgx-h100", *state), 16, *state);
+    assert_int_equal(in->node.nics_per_node, 8);
+    assert_int_equal(in->node.scaleup, SCALEUP_SWITCH);
+}
+
+static void links_that_do_not_join_all_are_none(void **state)
+{
+    struct server *server = eight_gpus(*state);
+    server->apart = true;
+    const struct inputs *in = load(profile_text(server, "dgx-h100", *state), 8, *state);
+    assert_int_equal(in->node.scaleup, SCALEUP_NONE);
+}
+
+static const char *notes_of(const struct server *server, const char *base, struct arena *perm)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    server_notes(server, "f", base, out);
+    fclose(out);
+    const char *kept = arena_text(perm, "%s", text);
+    free(text);
+    return kept;
+}
+
+static void what_was_assumed_or_left_out_is_said(void **state)
+{
+    struct server *server = eight_gpus(*state);
+    assert_string_equal(notes_of(server, NULL, *state), "");
+    server->gpus[5].n_links = 17;
+    assert_string_equal(notes_of(server, NULL, *state),
+                        "f: GPU 5 has 17 links, GPU 0 has 18: the fewest count\n");
+    server->gpus[5].n_links = 0;
+    assert_non_null(strstr(notes_of(server, NULL, *state), "GPU 5 has no link to others"));
+    for (int i = 0; i < 8; i++) server->gpus[i] = (struct server_gpu){i, -1, 18, 0};
+    server->n_nics = 0;
+    assert_non_null(strstr(notes_of(server, NULL, *state), "which GPUs these are is not told"));
+    assert_null(strstr(notes_of(server, "dgx-h100", *state), "which GPUs these are"));
+    assert_non_null(strstr(notes_of(server, "dgx-h100", *state), "those of the base stay"));
+    assert_non_null(strstr(notes_of(server, NULL, *state), "8 NUMA nodes are taken for"));
+    server->apart = true;
+    assert_non_null(strstr(notes_of(server, NULL, *state), "links join some GPUs, but not all"));
+}
+
+/* of eight NUMA nodes four are of each socket; up to four nodes are as many sockets */
+static void numa_nodes_beyond_four_are_parts_of_two_sockets(void **state)
+{
+    (void)state;
+    assert_int_equal(server_socket(3, 4), 3);
+    assert_int_equal(server_socket(3, 8), 0);
+    assert_int_equal(server_socket(4, 8), 1);
+    assert_int_equal(server_socket(8, 9), 1); /* POWER9 numbers its two 0 and 8 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +173,11 @@ int main(void)
         cmocka_unit_test(what_it_does_not_say_is_left_to_the_base),
         cmocka_unit_test(servers_without_links_or_switches_have_none),
         cmocka_unit_test(links_of_each_generation_have_their_rate),
+        cmocka_unit_test(links_of_amd_have_the_rate_of_their_architecture),
+        cmocka_unit_test(what_is_not_in_the_picture_stays_the_bases),
+        cmocka_unit_test(links_that_do_not_join_all_are_none),
+        cmocka_unit_test(what_was_assumed_or_left_out_is_said),
+        cmocka_unit_test(numa_nodes_beyond_four_are_parts_of_two_sockets),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
