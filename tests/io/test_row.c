@@ -296,6 +296,73 @@ static void what_a_row_does_not_tell_is_a_reason(void **state)
     }
 }
 
+/* Who names no framework and divides tensors on GPUs of 2022 and later trains with Megatron-Core or what is
+ * built as it: the sequence is divided, too, stages are interleaved, attention is the vendor's. */
+static void a_job_that_divides_tensors_is_megatrons(void **state)
+{
+    struct row_job job = map_text(
+        TRAINING "x,llama3.1-405b,8192,h100-sxm-80,nvswitch3,roce,400,8192,8,1024,,bf16,2048,1,32,"
+                 "8,16,1,,,none,,,full,11.5,,\n",
+        *state);
+    assert_null(job.reason);
+    assert_true(job.inputs->gpu.framework.vendor_attention);
+    assert_true(job.inputs->train.split.sequence);
+    assert_true(job.inputs->train.split.tensor_overlap);
+    assert_int_equal(job.inputs->train.split.chunk_blocks, 2);
+}
+
+/* Tensors in channels last are transposed for no convolution. */
+static void channels_last_is_told_by_the_framework(void **state)
+{
+    static const char *const names[] = {"PyTorch 1.12", "PyTorch 1.12 channels_last"};
+    double transposed[2];
+    for (int i = 0; i < 2; i++) {
+        struct row_job job = map_text(
+            arena_text(*state, TRAINING "x,resnet50,,rtx3090,,,,1,1,1,%s,fp16,,192,,,,,,,,,,,1,,\n",
+                       names[i]),
+            *state);
+        assert_null(job.reason);
+        transposed[i] = job.inputs->gpu.framework.half_transposed_frac;
+    }
+    assert_true(transposed[0] > 0.0);
+    assert_close(transposed[1], 0.0, 0.0);
+}
+
+/* Selective recomputation came with sequence parallelism (Korthikanti et al., 2022). */
+static void selective_recomputation_divides_the_sequence(void **state)
+{
+    static const struct {
+        const char *recompute;
+        bool sequence;
+    } cases[] = {{"selective", true}, {"full", false}};
+    for (int i = 0; i < 2; i++) {
+        struct row_job job = map_text(
+            arena_text(*state,
+                       TRAINING "x,gpt3-175b,2048,a100-sxm-80,nvswitch2,ib,200,64,8,8,Megatron-LM,"
+                                "fp16,64,1,64,8,8,1,,,%s,,,full,14,,\n",
+                       cases[i].recompute),
+            *state);
+        assert_null(job.reason);
+        assert_int_equal(job.inputs->train.split.sequence, cases[i].sequence);
+    }
+}
+
+/* T5 1.1 XL has 2,849,757,184 parameters, XXL 11,135,332,352 (HuggingFace), small 76,961,152. */
+static void sizes_of_t5_are_known_by_their_names(void **state)
+{
+    static const struct {
+        const char *name;
+        double n_parameters;
+    } cases[] = {{"t5-v1.1-small", 76961152.0},
+                 {"t5-v1_1-xl", 2849757184.0},
+                 {"flan-t5-xxl", 11135332352.0}};
+    for (int i = 0; i < 3; i++) {
+        const struct model *model =
+            model_of(arena_text(*state, "%s,,,,,,,512,,full", cases[i].name), *state);
+        assert_close((double)model_n_parameters(model), cases[i].n_parameters, 0.01);
+    }
+}
+
 static void more_gpus_than_the_servers_have_are_a_reason(void **state)
 {
     static const char row[] = TRAINING "x,bert-base,128,v100-sxm2-16,nvlink2-mesh,ib,50,%d,8,4,"
@@ -353,6 +420,10 @@ int main(void)
         cmocka_unit_test(more_gpus_than_the_servers_have_are_a_reason),
         cmocka_unit_test(racks_of_72_are_whole_where_64_of_each_do_not_come_out),
         cmocka_unit_test(another_way_of_exchange_is_a_reason),
+        cmocka_unit_test(a_job_that_divides_tensors_is_megatrons),
+        cmocka_unit_test(channels_last_is_told_by_the_framework),
+        cmocka_unit_test(selective_recomputation_divides_the_sequence),
+        cmocka_unit_test(sizes_of_t5_are_known_by_their_names),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
         cmocka_unit_test(rules_are_read_with_the_same_care),
