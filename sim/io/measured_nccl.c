@@ -5,7 +5,11 @@
  *   2.13 and later  #  size  count  type  redop root   time algbw busbw #wrong   time ...
  *                   with -T a last column timestamp, with per-iteration times i_min .. i_cv% in each block
  *
- * One block of columns or two: out of place, then in place. Bytes, elements, us and GB/s.
+ * One block of columns or two: out of place, then in place. Bytes, elements, us and GB/s. Pages eat the
+ * "#" of heads and comments, and who quotes a table may cut its second block.
+ *
+ * Until 2.8 all-gather and reduce-scatter print as algbw what each rank gets from the others, (n - 1) / n
+ * of size / time, and the same as busbw.
  * Source: github.com/NVIDIA/nccl-tests, src/common.cu and src/util.cu of these versions. */
 #include "io/measured_formats.h"
 
@@ -48,6 +52,7 @@ struct nccl {
     double bus_sum, average;
     int n_bus;
     bool sums, rooted;
+    bool shares; /* algbw is what each rank gets from the others */
 };
 
 /* --- names that several formats share ------------------------------------------------------------- */
@@ -159,16 +164,36 @@ static enum role role_of(const char *name)
     return ROLE_OTHER;
 }
 
+static const char *after_mark(const char *line)
+{
+    line += line[0] == '#';
+    while (*line == ' ' || *line == '\t') line++;
+    return line;
+}
+
+/* is_head — also of one whose "#" a page has eaten: then it begins with the first column's name. */
 static bool is_head(const char *line)
 {
-    return line[0] == '#' && strstr(line, "time ") && strstr(line, "algbw") &&
+    const char *name = after_mark(line);
+    bool begins = !strncmp(name, "size ", 5) || !strncmp(name, "bytes ", 6);
+    return (line[0] == '#' || begins) && strstr(line, "time ") && strstr(line, "algbw") &&
            strstr(line, "busbw") && (strstr(line, "size") || strstr(line, "bytes"));
+}
+
+/* is_bare — a comment of these tests whose "#" a page has eaten. */
+static bool is_bare(const char *line)
+{
+    static const char *const begins[] = {"nThread ", "Avg bus", "Out of bounds", "(B)"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        if (!strncmp(line, begins[i], strlen(begins[i]))) return true;
+    }
+    return is_head(line) || (!strncmp(line, "Rank ", 5) && strstr(line, " device "));
 }
 
 static void read_head(struct nccl *nccl, char *line)
 {
     char *words[READING_COLUMNS];
-    int n = reading_words(line + 1, words);
+    int n = reading_words(line + (line[0] == '#'), words);
     nccl->n_columns = n;
     nccl->n_trailing = 0;
     for (int c = 0; c < n; c++) {
@@ -182,7 +207,7 @@ static void check_units(struct reading *reading, char *line)
 {
     static const char *const known[] = {"(B)", "(elements)", "(us)", "(GB/s)", "(%)"};
     char *words[READING_COLUMNS];
-    int n = reading_words(line + 1, words);
+    int n = reading_words(line + (line[0] == '#'), words);
     for (int i = 0; i < n; i++) {
         size_t k = 0;
         while (k < sizeof known / sizeof *known && strcmp(words[i], known[k]) != 0) k++;
@@ -274,9 +299,21 @@ static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
 
 /* --- rows ------------------------------------------------------------------------------------------ */
 
+/* columns_of — a row of so many words: all of its head, or those of the first block alone. */
+static int columns_of(const struct nccl *nccl, int n_words)
+{
+    int n_times = 0;
+    for (int c = 0; c < nccl->n_columns; c++) {
+        n_times += nccl->roles[c] == ROLE_TIME;
+        if (n_times == N_BLOCKS && c == n_words) return c;
+    }
+    return nccl->n_columns;
+}
+
 /* Texts that a version leaves empty make a row shorter than its head; a time at its end is two words. */
 static int shift_of(const struct nccl *nccl, int n_words)
 {
+    if (columns_of(nccl, n_words) < nccl->n_columns) return 0;
     int lacking = nccl->n_columns - n_words - nccl->n_trailing;
     int n_texts = 0;
     for (int c = 0; c < nccl->n_columns; c++)
@@ -290,10 +327,35 @@ struct nccl_block {
     bool good;
 };
 
-static bool numbers_agree(double size_B, const struct nccl_block *block)
+static bool near(double printed, double value)
 {
-    double algbw = 1e-3 * size_B / block->time_us; /* GB/s of B/us */
-    return fabs(algbw - block->algbw) <= BANDWIDTH_ROUND + BANDWIDTH_SLACK * block->algbw;
+    return fabs(value - printed) <= BANDWIDTH_ROUND + BANDWIDTH_SLACK * printed;
+}
+
+/* is_share — algbw is (n - 1) / n of size / time for some n, and busbw is the same. */
+static bool is_share(double algbw, const struct nccl_block *block)
+{
+    double left = 1 - block->algbw / algbw; /* 1 / n */
+    if (!near(block->algbw, block->busbw) || !(left > 0 && left < 0.6)) return false;
+    double n_ranks = fmax(2, round(1 / left));
+    return near(block->algbw, algbw * (1 - 1 / n_ranks));
+}
+
+static bool may_share(const struct nccl *nccl)
+{
+    const char *named = nccl->collective;
+    return !named || !strcmp(named, "all_gather") || !strcmp(named, "reduce_scatter");
+}
+
+/* algorithm_bandwidth — of size and time in GB/s (B/us); -1 where what is printed is neither it nor the
+ * share of it that old versions print. */
+static double algorithm_bandwidth(struct nccl *nccl, double size_B, const struct nccl_block *block)
+{
+    double algbw = 1e-3 * size_B / block->time_us;
+    if (near(block->algbw, algbw)) return block->algbw;
+    bool old = may_share(nccl) && is_share(algbw, block);
+    nccl->shares |= old;
+    return old ? algbw : -1;
 }
 
 static void keep_block(struct reading *reading, struct nccl *nccl, struct raw_row *row,
@@ -301,16 +363,18 @@ static void keep_block(struct reading *reading, struct nccl *nccl, struct raw_ro
 {
     nccl->bus_sum += block->busbw;
     nccl->n_bus++;
+    double algbw =
+        block->time_us > 0 ? algorithm_bandwidth(nccl, row->size_B, block) : block->algbw;
     if (!(row->size_B > 0)) {
         reading_skip(reading, "rows of size 0");
     } else if (block->n_wrong > 0) {
         reading_skip(reading, "rows with wrong results");
-    } else if (block->time_us > 0 && !numbers_agree(row->size_B, block)) {
+    } else if (block->time_us > 0 && algbw < 0) {
         reading_skip(reading, "rows whose size, time and algbw disagree: wrong units?");
     } else {
         row->time_s = 1e-6 * block->time_us;
         reading_row(reading, row);
-        nccl_ratio_add(reading, &nccl->ratio, block->algbw, block->busbw);
+        nccl_ratio_add(reading, &nccl->ratio, algbw, block->busbw);
     }
 }
 
@@ -334,12 +398,22 @@ static void take_number(struct nccl_block *block, enum role role, const char *wo
     if (role == ROLE_WRONG) block->n_wrong = value;
 }
 
-/* take_words — by the columns of the head, of which `shift` texts are lacking; returns the blocks. */
-static int take_words(struct nccl *nccl, char *const *words, int shift, struct raw_row *row,
+struct row_words {
+    char *const *words;
+    int n, shift;
+};
+
+/* take_words — n_words by the columns of the head, of which `shift` texts are lacking; returns the
+ * blocks. */
+static int take_words(struct nccl *nccl, struct row_words from, struct raw_row *row,
                       struct nccl_block *blocks)
 {
     int n_blocks = 0;
-    for (int c = 0; c < nccl->n_columns - nccl->n_trailing; c++) {
+    char *const *words = from.words;
+    int shift = from.shift;
+    int n_columns = columns_of(nccl, from.n);
+    if (n_columns == nccl->n_columns) n_columns -= nccl->n_trailing;
+    for (int c = 0; c < n_columns; c++) {
         enum role role = nccl->roles[c];
         bool text = role == ROLE_OP || role == ROLE_ROOT;
         if (shift > 0 && text) {
@@ -376,7 +450,7 @@ static void read_row(struct reading *reading, struct nccl *nccl, char *line)
                           .check = -1,
                           .repeats = nccl->n_iterations};
     struct nccl_block blocks[N_BLOCKS + 1] = {{0}};
-    int n_blocks = take_words(nccl, words, shift, &row, blocks);
+    int n_blocks = take_words(nccl, (struct row_words){words, n_words, shift}, &row, blocks);
     for (int b = 0; b < n_blocks; b++) {
         row.note = b > 0 ? "in place" : "";
         if (blocks[b].good && row.size_B >= 0)
@@ -401,7 +475,8 @@ static const char *guess(const struct nccl *nccl)
                : nccl->rooted ? "reduce"
                               : "all_reduce";
     if (!shared) return nccl->rooted ? "broadcast" : "send_recv";
-    return NULL; /* all_gather and all_to_all look alike */
+    if (nccl->shares) return "all_gather"; /* of this era's tests the only one that has shares */
+    return NULL;                           /* all_gather and all_to_all look alike */
 }
 
 static void check_average(struct reading *reading, const struct nccl *nccl)
@@ -463,8 +538,8 @@ static void close_section(struct reading *reading, struct nccl *nccl)
 
 bool nccl_text_claims(const char *line)
 {
-    if (is_head(line) || !strncmp(line, "# nThread ", 10)) return true;
-    if (!strncmp(line, "nThread ", 8) && strstr(line, " nGpus ")) return true;
+    if (is_head(line)) return true;
+    if (!strncmp(after_mark(line), "nThread ", 8) && strstr(line, " nGpus ")) return true;
     if (strstr(line, "Collective test starting:") || strstr(line, "nccl-tests version"))
         return true;
     return strstr(line, "_perf ") && nccl_collective(line);
@@ -474,9 +549,7 @@ void nccl_text_line(struct reading *reading, char *line)
 {
     struct nccl *nccl = reading->state;
     while (*line == ' ' || *line == '\t') line++;
-    bool unmarked = !strncmp(line, "nThread ", 8) || !strncmp(line, "Avg bus", 7) ||
-                    !strncmp(line, "Out of bounds", 13); /* of 2017 */
-    if (line[0] == '#' || unmarked) {
+    if (line[0] == '#' || is_bare(line)) { /* 2017 had no "#" before some */
         read_comment(reading, nccl, line);
     } else if (line[0] >= '0' && line[0] <= '9') {
         read_row(reading, nccl, line);

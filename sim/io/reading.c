@@ -148,17 +148,27 @@ static char *after_time(char *line)
     return blank ? blank + 1 : line;
 }
 
+/* "> > " of what is quoted in a thread */
+static char *after_quotes(char *line)
+{
+    while (line[0] == '>' && (line[1] == ' ' || line[1] == '\0' || line[1] == '>'))
+        line += 1 + (line[1] == ' ');
+    return line;
+}
+
 char *reading_plain(char *line)
 {
-    char *at = after_time(line);
+    char *at = after_time(after_quotes(line));
     if (at[0] == '[') {
         char *tag = strstr(at, ">:");
         char *name = strstr(at, "]<std");
         if (name && tag && name < tag) return tag + 2 + (tag[2] == ' ');
     }
-    char *digits = at;
+    char *first = at;
+    while (is_blank(*first)) first++; /* srun sets the numbers of its tasks right */
+    char *digits = first;
     while (isdigit((unsigned char)*digits)) digits++;
-    if (digits > at && digits[0] == ':' && digits[1] == ' ') return digits + 2;
+    if (digits > first && digits[0] == ':' && digits[1] == ' ') return digits + 2;
     return at;
 }
 

@@ -311,6 +311,68 @@ static void a_matrix_of_links_becomes_a_server(void **state)
 }
 
 /* 32 GT/s of 128b/130b on 16 lanes: 63.015 GB/s. */
+/* what threads and pages make of a table: no "#" left, quoted, task numbers of srun before it */
+static void tables_read_as_pages_and_threads_show_them(void **state)
+{
+    static const char *const texts[] = {
+        "all_reduce_perf -g 2\n nThread 1 nGpus 2 minBytes 8\n Using devices\n"
+        "  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA L4\n"
+        "  Rank  1 Group  0 Pid 1 on a device  1 [0x02] NVIDIA L4\n"
+        "   size  count  type  redop  root  time  algbw  busbw #wrong\n"
+        "    (B) (elements)                 (us) (GB/s) (GB/s)\n"
+        " 1000000 250000 float sum -1 100.0 10.00 10.00 0\n Avg bus bandwidth : 10\n",
+        "> # nThread 1 nGpus 2 minBytes 8\n"
+        "> #  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA L4\n"
+        "> #  Rank  1 Group  0 Pid 1 on a device  1 [0x02] NVIDIA L4\n"
+        "> # size count type redop root time algbw busbw #wrong\n"
+        ">  1000000 250000 float sum -1 100.0 10.00 10.00 0\n",
+        " 0: # nThread 1 nGpus 2 minBytes 8\n"
+        " 0: #  Rank  0 Group  0 Pid 1 on a device  0 [0x01] NVIDIA L4\n"
+        " 0: #  Rank  1 Group  0 Pid 1 on a device  1 [0x02] NVIDIA L4\n"
+        " 0: # size count type redop root time algbw busbw #wrong\n"
+        " 0:  1000000 250000 float sum -1 100.0 10.00 10.00 0\n",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct diag diag;
+        const struct measured *measured = read_text(texts[i], NULL, &diag, *state);
+        assert_non_null(measured);
+        assert_int_equal(measured->raw.n_rows, 1);
+        assert_string_equal(measured->raw.rows[0].benchmark, "all_reduce");
+        assert_int_equal(measured->raw.rows[0].n_ranks, 2);
+        assert_int_equal(measured->raw.rows[0].ranks_per_node, 2);
+        assert_close(measured->raw.rows[0].time_s, 100e-6, 1e-12);
+    }
+}
+
+/* A head of two blocks, rows of the first alone: 8 MB in 1 ms are 8 GB/s of algorithm bandwidth. */
+static void a_row_may_end_after_its_first_block(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("# size count type redop time algbw busbw error time algbw busbw error\n"
+                  "8000000 2000000 float sum 1000.0 8.00 12.00 N/A\n",
+                  NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_int_equal(measured->raw.rows[0].n_ranks, 4); /* 12 = 8 * 2 * 3 / 4 */
+}
+
+/* nccl-tests 2.0: of 12 MB in 1 ms, 12 GB/s, each of three ranks gets 2/3 from the others. A time that
+ * gives half of it for no number of ranks is still an error of units. */
+static void all_gathers_of_old_versions_print_shares(void **state)
+{
+    struct diag diag;
+    const struct measured *measured = read_text("# size count type time algbw busbw error\n"
+                                                "12000000 1000000 float 1000.0 8.00 8.00 0e+00\n",
+                                                NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_string_equal(measured->raw.rows[0].benchmark, "all_gather");
+    assert_int_equal(measured->raw.rows[0].n_ranks, 3);
+    assert_null(read_text("# size count type time algbw busbw error\n"
+                          "12000000 1000000 float 1000.0 3.00 3.00 0e+00\n",
+                          NULL, &diag, *state));
+}
+
 static void the_topology_file_of_nccl_becomes_a_server(void **state)
 {
     const struct server *server = read_fixture("topo.xml", *state)->server;
@@ -610,6 +672,9 @@ static void every_format_has_a_reader_and_a_name_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_read_as_pages_and_threads_show_them),
+        cmocka_unit_test(a_row_may_end_after_its_first_block),
+        cmocka_unit_test(all_gathers_of_old_versions_print_shares),
         cmocka_unit_test(columns_of_nccl_tests_are_found_by_name_in_every_era),
         cmocka_unit_test(lines_of_debugging_and_empty_sizes_are_counted),
         cmocka_unit_test(a_table_alone_tells_its_collective_and_ranks),
