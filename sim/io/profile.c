@@ -419,9 +419,11 @@ static const char *resolve(const struct profile_reader *reader, const struct pro
     }
     const char *names[PROFILE_MAX_KNOWN];
     int n = profile_list(reader->dir, kind, names, reader->perm);
+    const char *called = words_short(name, reader->perm);
     const char *nearest =
-        kind == &profile_kinds[PROFILE_LIBRARY] ? version_nearest(name, names, n) : NULL;
-    if (!nearest) nearest = words_profile(kind->name, name);
+        kind == &profile_kinds[PROFILE_LIBRARY] ? version_nearest(called, names, n) : NULL;
+    if (!nearest) nearest = words_known(called, names, n);
+    if (!nearest) nearest = words_profile(kind->name, called);
     if (nearest) return resolve(reader, kind, ref, nearest, status);
     profile_unknown(reader->diag, place_of(reader, ref), kind->name, name, names, n, reader->perm);
     return NULL;

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 /* A family stands for the member that scenarios take without the key, where it is one of them. */
 static const struct {
@@ -14,6 +15,56 @@ static const struct {
     {"library", "mpi", "open-mpi"},
     {"library", "mvapich", "mpich"},
     {"library", "intel-mpi", "mpich"},
+    {"gpu", "a100-sxm4-40gb", "a100-sxm-40"},
+    {"gpu", "a100-sxm4-80gb", "a100-sxm-80"},
+    {"gpu", "a100-sxm-64gb", "a100-sxm-80"},
+    {"gpu", "a100-pcie-40gb", "a100-pcie-40"},
+    {"gpu", "a100-80gb-pcie", "a100-pcie-80"},
+    {"gpu", "a800-sxm4-80gb", "a800-sxm-80"},
+    {"gpu", "a800-80gb-pcie", "a800-pcie-80"},
+    {"gpu", "h100-80gb-hbm3", "h100-sxm-80"},
+    {"gpu", "h100-pcie", "h100-pcie-80"},
+    {"gpu", "h100-nvl", "h100-nvl-94"},
+    {"gpu", "h200", "h200-sxm-141"},
+    {"gpu", "h20", "h20-sxm-96"},
+    {"gpu", "h800", "h800-sxm-80"},
+    {"gpu", "b200", "b200-sxm-180"},
+    {"gpu", "gh200-480gb", "gh200"},
+    {"gpu", "gh200-120gb", "gh200"},
+    {"gpu", "p100-sxm2-16gb", "p100-sxm-16"},
+    {"gpu", "p100-pcie-16gb", "p100-pcie-16"},
+    {"gpu", "v100-sxm2-16gb", "v100-sxm2-16"},
+    {"gpu", "v100-sxm2-32gb", "v100-sxm2-32"},
+    {"gpu", "v100-sxm3-32gb", "v100-sxm3-32"},
+    {"gpu", "v100-pcie-16gb", "v100-pcie-16"},
+    {"gpu", "v100-pcie-32gb", "v100-pcie-32"},
+    {"gpu", "rtx-a6000", "a6000"},
+    {"gpu", "mi250x-mi250", "mi250x"},
+    {"gpu", "mi300x-vf", "mi300x"},
+    {"gpu", "ai-pro-r9700", "r9700"},
+    {"gpu", "rtx-pro-6000-blackwell-server-edition", "rtxpro6000"},
+    {"gpu", "rtx-pro-6000-blackwell-workstation-edition", "rtxpro6000"},
+    {"nic", "gbe", "eth-1g"},
+    {"nic", "1gbe", "eth-1g"},
+    {"nic", "10gbe", "eth-10g"},
+    {"nic", "25gbe", "eth-25g"},
+    {"nic", "40gbe", "eth-40g"},
+    {"nic", "100gbe", "eth-100g"},
+    {"nic", "qdr", "ib-qdr"},
+    {"nic", "fdr", "ib-fdr"},
+    {"nic", "edr", "ib-edr"},
+    {"nic", "hdr", "ib-hdr"},
+    {"nic", "ndr", "ib-ndr"},
+    {"nic", "slingshot", "slingshot-200"},
+    {"nic", "slingshot-11", "slingshot-200"},
+    {"nic", "cxi", "slingshot-200"},
+    {"nic", "omni-path", "omnipath-100"},
+    {"nic", "opa", "omnipath-100"},
+    {"nic", "tcpx", "tcpx-200"},
+    {"nic", "tcpxo", "tcpxo-200"},
+    {"nic", "fastrak", "tcpxo-200"},
+    {"library", "cray-mpich", "mpich"},
+    {"library", "mvapich2", "mpich"},
     {"framework", "pytorch", "pytorch-eager"},
     {"framework", "torch", "pytorch-eager"},
     {"framework", "pytorch-ddp", "pytorch-eager"},
@@ -155,6 +206,45 @@ bool words_alike(const char *a, const char *b)
         a++;
         b++;
     }
+}
+
+/* Makers and lines of products, which drivers print and profiles leave out. */
+static bool is_maker(const char *word, size_t n)
+{
+    static const char *const makers[] = {"nvidia",     "amd",      "tesla",  "geforce",
+                                         "quadro",     "instinct", "radeon", "infiniband",
+                                         "generation", "version"};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        if (strlen(makers[i]) == n && strncasecmp(makers[i], word, n) == 0) return true;
+    }
+    return false;
+}
+
+/* "NVIDIA GeForce RTX 4090" is "RTX-4090", "NCCL version 2.21.5+cuda12.4" "nccl-2.21.5": small letters and
+ * dashes, so that versions are found. */
+const char *words_short(const char *name, struct arena *perm)
+{
+    char *out = arena_text(perm, "%s", name);
+    char *to = out;
+    for (const char *at = name; *at && *at != '+';) {
+        size_t n = strcspn(at, " +");
+        if (n > 0 && !is_maker(at, n)) {
+            if (to > out) *to++ = '-';
+            for (size_t i = 0; i < n; i++) *to++ = (char)tolower((unsigned char)at[i]);
+        }
+        at += n;
+        at += strspn(at, " ");
+    }
+    *to = '\0';
+    return out;
+}
+
+const char *words_known(const char *name, const char *const *known, int n_known)
+{
+    for (int i = 0; name[0] && i < n_known; i++) {
+        if (words_alike(name, known[i])) return known[i];
+    }
+    return NULL;
 }
 
 const char *words_profile(const char *kind, const char *name)

@@ -3,10 +3,18 @@
 #ifndef IO_WORDS_H
 #define IO_WORDS_H
 
+#include "base/arena.h"
+
 #include <stdbool.h>
 
 /* words_profile — the shipped profile of a kind ("library") that a name without one stands for; NULL: none. */
 const char *words_profile(const char *kind, const char *name);
+
+/* words_short — a name as drivers and libraries print it, without its maker: "NVIDIA L40S" is "l40s". */
+const char *words_short(const char *name, struct arena *perm);
+
+/* words_known — the one of known names that is written alike; NULL: none. */
+const char *words_known(const char *name, const char *const *known, int n_known);
 
 /* words_strategy — what a scenario says instead of a strategy that there is not; NULL: nothing known. */
 const char *words_strategy(const char *name);

@@ -39,10 +39,10 @@ static void no_key_of_a_scenario_is_taken_for_another_tool_s(void **state)
 static void what_a_family_stands_for_is_shipped(void **state)
 {
     static const char *const words[][2] = {
-        {"library", "nccl"},      {"library", "openmpi"},      {"library", "mvapich"},
-        {"framework", "pytorch"}, {"framework", "torchtitan"}, {"framework", "megatron"},
-        {"framework", "nemo"},    {"framework", "deepspeed"},  {"framework", "tensorflow"},
-        {"framework", "tf1"},     {"framework", "PyTorch-DDP"}};
+        {"library", "nccl"},      {"library", "openmpi"},       {"library", "mvapich"},
+        {"framework", "pytorch"}, {"framework", "torchtitan"},  {"framework", "megatron"},
+        {"framework", "nemo"},    {"framework", "deepspeed"},   {"framework", "tensorflow"},
+        {"framework", "tf1"},     {"framework", "PyTorch-DDP"}, {"library", "cray-mpich"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct stat status;
         const char *folder = words[i][0][0] == 'l' ? "libraries" : "frameworks";
@@ -53,10 +53,33 @@ static void what_a_family_stands_for_is_shipped(void **state)
     }
 }
 
+/* as nvidia-smi, rocm-smi and NCCL_DEBUG print them */
+static void names_that_drivers_print_are_profiles(void **state)
+{
+    static const char *const names[][3] = {
+        {"gpu", "NVIDIA GeForce RTX 4090", "rtx-4090"},
+        {"gpu", "NVIDIA L40S", "l40s"},
+        {"gpu", "Tesla T4", "t4"},
+        {"library", "NCCL version 2.21.5+cuda12.4", "nccl-2.21.5"},
+        {"library", "RCCL 2.20.5", "rccl-2.20.5"},
+        {"gpu", "NVIDIA", ""},
+    };
+    static const char *const known[] = {"rtx3090", "rtx4090", "t4", "l40s"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(words_short(names[i][1], *state), names[i][2]);
+    assert_string_equal(words_known("rtx-4090", known, 4), "rtx4090");
+    assert_null(words_known("rtx-409", known, 4));
+    assert_null(words_known("", known, 4));
+    assert_string_equal(words_profile("gpu", words_short("NVIDIA A100-SXM4-80GB", *state)),
+                        "a100-sxm-80");
+    assert_string_equal(words_profile("nic", "10GbE"), "eth-10g");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(case_and_dashes_do_not_count),
+        cmocka_unit_test(names_that_drivers_print_are_profiles),
         cmocka_unit_test(a_name_that_there_is_is_no_word_from_elsewhere),
         cmocka_unit_test(no_key_of_a_scenario_is_taken_for_another_tool_s),
         cmocka_unit_test(what_a_family_stands_for_is_shipped),
