@@ -45,6 +45,7 @@ struct nccl {
     const char *collective;
     int first_row; /* of the section */
     int n_iterations, n_gpus_told, n_ranks, group;
+    int n_gpus; /* of a thread; 0: not told */
     const char **hosts;
     int n_hosts;
     bool too_many_hosts;
@@ -286,7 +287,8 @@ static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
         nccl->n_iterations = number_after(line, " iters: ");
         if (strstr(line, " warmup iters: "))
             nccl->n_iterations = number_after(strstr(line, " warmup iters: ") + 15, " iters: ");
-        double told = (double)number_after(line, "nThread ") * number_after(line, "nGpus ");
+        nccl->n_gpus = number_after(line, "nGpus ");
+        double told = (double)number_after(line, "nThread ") * nccl->n_gpus;
         nccl->n_gpus_told = told <= READING_COUNT ? (int)told : 0;
     } else if (strstr(line, "Avg bus bandwidth")) {
         char *words[READING_COLUMNS];
@@ -517,6 +519,14 @@ static int per_node_of(const struct reading *reading, const struct nccl *nccl, i
     return n_ranks % n_hosts == 0 ? n_ranks / n_hosts : 0;
 }
 
+/* tell_drivers — one thread issues to all GPUs of its server, or each has a thread or process. */
+static void tell_drivers(struct reading *reading, const struct nccl *nccl, int per_node)
+{
+    if (per_node < 2 || nccl->n_gpus == 0) return;
+    if (nccl->n_gpus == 1) reading_head(reading, "process_per", "gpu");
+    if (nccl->n_gpus == per_node) reading_head(reading, "process_per", "server");
+}
+
 static void close_section(struct reading *reading, struct nccl *nccl)
 {
     if (reading->n_rows == nccl->first_row) return;
@@ -532,6 +542,7 @@ static void close_section(struct reading *reading, struct nccl *nccl)
         reading->rows[r].n_ranks = n_ranks;
         reading->rows[r].ranks_per_node = per_node;
     }
+    tell_drivers(reading, nccl, per_node);
     check_average(reading, nccl);
     nccl_check_ranks(reading, &nccl->ratio, collective, n_ranks);
 }

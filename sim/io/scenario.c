@@ -463,17 +463,26 @@ static bool serves(const struct hardware *hardware, const struct lib_choice *cho
     return choice->offered;
 }
 
+/* kept_inside — what is used within a server only, as the card or how it is set up leaves it no way out. */
+static bool kept_inside(const struct hardware *hardware, const struct lib_choice *choice)
+{
+    const struct nic_profile *nic = &hardware->nic;
+    bool apart = hardware->node.spec.gpus_per_pcie_switch == 1 || !nic->in_order;
+    bool is_ring = choice->kind != COLL_ALLREDUCE || strcmp(choice->algo->name, "ring") == 0;
+    if (choice->needs_card && apart) return true;
+    return nic->rings_only && !(is_ring && strcmp(choice->protocol, "Simple") == 0);
+}
+
 /* drop_rows — those that this server cannot serve; the others lose what it does not pay. */
 static void drop_rows(struct library *library, const struct hardware *hardware)
 {
     const struct node_profile *node = &hardware->node;
-    bool apart = node->spec.gpus_per_pcie_switch == 1 || !hardware->nic.in_order;
     int n = 0;
     for (int i = 0; i < library->n_choices; i++) {
         if (!serves(hardware, &library->choices[i])) continue;
         struct lib_choice *choice = &library->choices[n++];
         *choice = library->choices[i];
-        if (choice->needs_card && apart) choice->max_nodes = 1;
+        if (kept_inside(hardware, choice)) choice->max_nodes = 1;
         /* copies within a GPU are over long before what PCIe brings */
         if (node->spec.scaleup == SCALEUP_NONE) choice->own_copy_Bps = 0;
     }

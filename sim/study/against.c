@@ -59,16 +59,36 @@ static bool fit_batch(struct against_case *this, const struct inputs *in, struct
     return true;
 }
 
+/* process_per — "gpu" or "server", as the file tells; "" where it does not, and of steps. */
+static const char *process_per(const struct raw *raw, bool step)
+{
+    for (int h = 0; h < raw->n_heads && !step; h++) {
+        if (!strcmp(raw->heads[h].key, "process_per")) return raw->heads[h].value;
+    }
+    return "";
+}
+
+static void as_measured(struct opening *opening, struct against_case *this)
+{
+    if (this->n_gpus > 0)
+        with_set(this, arena_text(opening->perm, "/n_gpus=%d", this->n_gpus), opening->perm);
+    if (this->process_per[0])
+        with_set(this, arena_text(opening->perm, "/library/process_per=%s", this->process_per),
+                 opening->perm);
+}
+
 static int open_case(struct opening *opening, const struct raw_row *row)
 {
     struct against *against = opening->against;
     const struct scenario_options *options = against->options;
     bool step = raw_find(row->benchmark)->class == RAW_STEP;
     double batch = step ? (double)row->batch : 0;
+    const char *drivers = process_per(&opening->measured->raw, step);
     for (int c = 0; c < against->n_cases; c++) {
         const struct against_case *known = &against->cases[c];
         if (known->scenario == opening->scenario && known->n_gpus == row->n_ranks &&
-            known->step == step && fabs(known->batch - batch) < 0.5)
+            known->step == step && fabs(known->batch - batch) < 0.5 &&
+            !strcmp(known->process_per, drivers))
             return c;
     }
     struct diag_place place = {.file = opening->measured->raw.file, .line = row->line};
@@ -76,10 +96,9 @@ static int open_case(struct opening *opening, const struct raw_row *row)
         diag_error(opening->diag, place, "more than %d numbers of GPUs and batches", MAX_CASES);
         return -1;
     }
-    struct against_case this = {opening->scenario, row->n_ranks,   step, batch,
-                                options->sets,     options->n_sets};
-    if (row->n_ranks > 0)
-        with_set(&this, arena_text(opening->perm, "/n_gpus=%d", row->n_ranks), opening->perm);
+    struct against_case this = {opening->scenario, row->n_ranks,  step,           batch,
+                                drivers,           options->sets, options->n_sets};
+    as_measured(opening, &this);
     const struct inputs *in = load(&this, options, opening->perm, opening->diag);
     if (in && batch > 0 && fit_batch(&this, in, opening->perm))
         in = load(&this, options, opening->perm, opening->diag);

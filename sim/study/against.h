@@ -28,9 +28,10 @@ struct against_point {
 
 struct against_case {
     const char *scenario;
-    int n_gpus;   /* 0: as written */
-    bool step;    /* the scenario names a model */
-    double batch; /* of the whole job; 0: as written */
+    int n_gpus;              /* 0: as written */
+    bool step;               /* the scenario names a model */
+    double batch;            /* of the whole job; 0: as written */
+    const char *process_per; /* as the file tells who drove the GPUs; "": as written */
     const char *const *sets;
     int n_sets;
 };

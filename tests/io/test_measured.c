@@ -344,6 +344,36 @@ static void tables_read_as_pages_and_threads_show_them(void **state)
     }
 }
 
+static const char *head_of(const struct measured *measured, const char *key)
+{
+    assert_non_null(measured);
+    for (int h = 0; h < measured->raw.n_heads; h++) {
+        if (!strcmp(measured->raw.heads[h].key, key)) return measured->raw.heads[h].value;
+    }
+    return "";
+}
+
+/* one process with -g 2, two with -g 1 on one server, two on two servers, where nobody issues for another */
+static void the_head_tells_who_drives_the_gpus(void **state)
+{
+#define RANK(n, on) "#  Rank  " #n " Group  0 Pid 7 on " on " device  0 [0x01] NVIDIA L4\n"
+    static const struct {
+        int n_gpus;
+        const char *second, *per;
+    } cases[] = {{2, "a", "server"}, {1, "a", "gpu"}, {1, "b", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct diag diag;
+        const char *text =
+            arena_text(*state,
+                       "# nThread 1 nGpus %d minBytes 8\n" RANK(0, "a")
+                           RANK(1, "%s") "# size count type redop root time algbw busbw #wrong\n"
+                                         "1000000 250000 float sum -1 100.0 10.00 10.00 0\n",
+                       cases[i].n_gpus, cases[i].second);
+        assert_string_equal(head_of(read_text(text, NULL, &diag, *state), "process_per"),
+                            cases[i].per);
+    }
+}
+
 /* A head of two blocks, rows of the first alone: 8 MB in 1 ms are 8 GB/s of algorithm bandwidth. */
 static void a_row_may_end_after_its_first_block(void **state)
 {
@@ -673,6 +703,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_read_as_pages_and_threads_show_them),
+        cmocka_unit_test(the_head_tells_who_drives_the_gpus),
         cmocka_unit_test(a_row_may_end_after_its_first_block),
         cmocka_unit_test(all_gathers_of_old_versions_print_shares),
         cmocka_unit_test(columns_of_nccl_tests_are_found_by_name_in_every_era),

@@ -683,6 +683,19 @@ static void switches_that_sum_are_used_where_the_library_gains_by_them(void **st
     assert_string_equal(taken(a100_sums, 4, *state), "collnet-direct");
 }
 
+/* With trees each of two servers sends its sum once and not almost twice; who sets NCCL up for TCPX bars
+ * them between servers, not within. */
+static void a_card_whose_maker_bars_trees_leaves_rings(void **state)
+{
+#define TCPX(rings_only)                                                                           \
+    "\"gpu\": \"h100-sxm-80\", \"library\": \"nccl-2.12\", \"nic\": {\"base\": \"tcpx-200\", "     \
+    "\"rings_only\": " rings_only "}"
+    assert_string_equal(taken(TCPX("false"), 2, *state), "tree");
+    assert_string_equal(taken(TCPX("true"), 2, *state), "ring");
+    assert_string_equal(taken("\"gpu\": \"h100-sxm-80\", \"nic\": \"tcpx-200\"", 1, *state),
+                        "nvls");
+}
+
 static bool plain_attention(const char *model, struct arena *perm)
 {
     return must_load(arena_text(perm,
@@ -718,6 +731,7 @@ int main(void)
         cmocka_unit_test(who_drives_the_gpus_decides_what_the_host_pays),
         cmocka_unit_test(of_two_windows_the_smaller_one_counts),
         cmocka_unit_test(switches_that_sum_are_used_where_the_library_gains_by_them),
+        cmocka_unit_test(a_card_whose_maker_bars_trees_leaves_rings),
         cmocka_unit_test(degraded_links_lose_capacity_and_no_others),
         cmocka_unit_test(placements_are_permutations),
         cmocka_unit_test(slow_gpus_are_kept),

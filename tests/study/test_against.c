@@ -22,6 +22,27 @@ static void each_point_is_predicted_with_its_own_gpus_and_batch(void **state)
     assert_true(against->points[2].predicted_s < against->points[3].predicted_s);
 }
 
+/* of one process that drives 8 GPUs, and of 8 processes, where each issues for itself: 8 bytes cost less */
+static void who_drove_the_gpus_is_as_the_file_tells(void **state)
+{
+    static const char *const per[] = {"server", "gpu"};
+    const char *scenario = "tests/study/against.json";
+    double predicted_s[2];
+    for (int i = 0; i < 2; i++) {
+        struct diag diag = {.perm = *state};
+        const char *text =
+            arena_text(*state, "# raw: 1\n# process_per: %s\nbenchmark,size_B,n_ranks,time_s\n%s",
+                       per[i], "all_reduce,8,8,1e-5\n");
+        struct measured *measured =
+            measured_read_text("rows", text, strlen(text), NULL, *state, &diag);
+        struct against_files files = {&measured, 1, &scenario, 1};
+        const struct against *against = against_open(&files, &against_options, *state, &diag);
+        assert_non_null(against);
+        predicted_s[i] = against->points[0].predicted_s;
+    }
+    assert_true(predicted_s[1] < 0.9 * predicted_s[0]);
+}
+
 /* 20 GPUs are no whole servers of 8. */
 static void what_the_scenario_cannot_be_is_an_error_with_the_line(void **state)
 {
@@ -68,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_point_is_predicted_with_its_own_gpus_and_batch),
+        cmocka_unit_test(who_drove_the_gpus_is_as_the_file_tells),
         cmocka_unit_test(what_the_scenario_cannot_be_is_an_error_with_the_line),
         cmocka_unit_test(the_median_of_errors_is_that_of_all_points),
         cmocka_unit_test(suspicion_falls_on_where_it_is_slow),
