@@ -294,17 +294,18 @@ static void a_torus_of_64_takes_18_steps_not_126(void **state)
 }
 
 /* n = 16, blocks of 1/16 of S. A buffer of S holds all: 4 steps of 1, 2, 4, 8 blocks. One of two blocks:
- * 1, 2, 2 + 2, four of 2, so 8 steps; one of half a block: 15 of one. */
+ * 1, 2, 2 + 2, four of 2, so 8 steps; one of half a block: 15 of one. Of two channels each has a buffer of
+ * its own for its half of every block, so buffers of half the size do. */
 static void pat_takes_more_steps_where_a_buffer_holds_less(void **state)
 {
     (void)state;
     const double buffers[] = {1, 2.0 / 16, 0.5 / 16};
     const int steps[] = {4, 8, 15};
-    for (int i = 0; i < 3; i++) {
-        struct coll_req req = request(COLL_ALLGATHER, 16, 1, 1);
-        req.chunk_B = buffers[i] * req.size_B;
-        double want_s =
-            steps[i] * uniform.inter.alpha_s + 15.0 / 16 * req.size_B * uniform.inter.beta_s_per_B;
+    for (int i = 0; i < 6; i++) {
+        struct coll_req req = request(COLL_ALLGATHER, 16, 1, 1 + i / 3);
+        req.chunk_B = buffers[i % 3] * req.size_B / req.n_channels;
+        double want_s = steps[i % 3] * uniform.inter.alpha_s +
+                        15.0 / 16 * req.size_B * uniform.inter.beta_s_per_B;
         assert_close(coll_find(COLL_ALLGATHER, "pat")->cost_s(&req, uniform), want_s, 1e-12);
         req.kind = COLL_REDUCE_SCATTER;
         assert_close(coll_find(req.kind, "pat")->cost_s(&req, uniform), want_s, 1e-12);

@@ -502,6 +502,9 @@ static void a_connection_carries_a_window_for_each_round_trip(void **state)
     req.kind = COLL_ALLTOALL;
     library_limit_connections(&lib, &req, 50e-3, &row);
     assert_close(library_leaving_Bps(&row), 15 * 2.5e9, 1e-12);
+    req.ranks_per_node = 4; /* each of 4 has one to each of the 12 on other nodes */
+    library_limit_connections(&lib, &req, 50e-3, &row);
+    assert_close(library_leaving_Bps(&row), 4 * 12 * 2.5e9, 1e-12);
     row.net_cap_Bps = 0;
     req.ranks_per_node = 16; /* nothing leaves the node */
     library_limit_connections(&lib, &req, 50e-3, &row);

@@ -118,6 +118,44 @@ static void steps_of_unequal_length_are_averaged_over_common_time(void **state)
     for (int i = 0; i < 2; i++) assert_close(slowdown(result, i), 1, 1e-9); /* no shared link */
 }
 
+/* The common time of a short and a long step begins when both have made their first, whichever is named first. */
+static void the_order_of_unequal_jobs_does_not_matter(void **state)
+{
+#define SHORT                                                                                      \
+    "{\"model\": \"resnet50\", \"batch_per_gpu\": 16, \"n_gpus\": 32, "                            \
+    "\"placement\": {\"ranks\": " SEATS_A "}}"
+#define LONG JOB("\"n_gpus\": 32, \"placement\": {\"ranks\": " SEATS_B "}")
+    struct arena *perm = *state;
+    struct result *one = predict(
+        loaded(CLUSTER(64, TREE(4) "\"jobs\": [" SHORT ", " LONG "]"), NULL, true, perm), perm);
+    struct result *other = predict(
+        loaded(CLUSTER(64, TREE(4) "\"jobs\": [" LONG ", " SHORT "]"), NULL, true, perm), perm);
+    assert_true(one->jobs[1].alone_s > 2 * one->jobs[0].alone_s && slowdown(one, 0) > 1.2);
+    for (int i = 0; i < 2; i++)
+        assert_close(one->jobs[i].together_s, other->jobs[1 - i].together_s, 1e-9);
+}
+
+/* What a step does is the same beside others: only its time grows, and all of that is waiting for the network. */
+static void what_others_cost_a_job_is_exposed_communication(void **state)
+{
+    struct arena *perm = *state;
+    const struct job_result *job = &predict(loaded(crossed, NULL, true, perm), perm)->jobs[0];
+    const struct result *alone = job->alone, *own = job_result_together(job, perm);
+    double more_s = job->together_s - job->alone_s, shares_s = 0;
+    assert_close(own->iteration_s, job->together_s, 1e-12);
+    assert_close(own->throughput * own->iteration_s, alone->throughput * job->alone_s, 1e-9);
+    assert_close(own->mfu * own->iteration_s, alone->mfu * job->alone_s, 1e-9);
+    assert_close(own->scaling_efficiency * own->iteration_s,
+                 alone->scaling_efficiency * job->alone_s, 1e-9);
+    for (int side = 0; side < 2; side++)
+        assert_close(own->interval_s[side] / own->iteration_s,
+                     alone->interval_s[side] / job->alone_s, 1e-9);
+    for (int s = 0; s < N_SHARES; s++) shares_s += own->share_s[s];
+    assert_close(shares_s, job->together_s, 1e-9);
+    assert_close(own->exposed_communication_s, alone->exposed_communication_s + more_s, 1e-9);
+    assert_close(own->communication_s, alone->communication_s + more_s, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +164,8 @@ int main(void)
         cmocka_unit_test(jobs_that_cross_halve_each_others_rate),
         cmocka_unit_test(folded_and_unfolded_jobs_take_the_same),
         cmocka_unit_test(the_order_of_jobs_does_not_matter),
+        cmocka_unit_test(what_others_cost_a_job_is_exposed_communication),
+        cmocka_unit_test(the_order_of_unequal_jobs_does_not_matter),
         cmocka_unit_test(steps_of_unequal_length_are_averaged_over_common_time),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -353,6 +353,33 @@ static void queue_pairs_even_out_collisions(void **state)
     assert_true(before < 1.4);
 }
 
+/* Two ways of two links from a to b, one of them over a cable of 7 us where others have 0.5: packets of both
+ * are there after the longer, whichever cable is named first. */
+static double sprayed_s(int slow_cable, struct arena *perm)
+{
+    static const char *const names[] = {"a", "b", "m", "n"};
+    static const int8_t stages[] = {0, 0, 0, 0};
+    const struct graph_way given = {.latency_s = -1}, slow = {.latency_s = 7e-6};
+    struct graph_cable cables[] = {{0, 2, {given, given}, false},
+                                   {0, 3, {given, given}, false},
+                                   {1, 2, {given, given}, false},
+                                   {1, 3, {given, given}, false}};
+    const struct graph_host hosts[] = {{0, 0, 0, {given, given}}, {1, 0, 1, {given, given}}};
+    const struct net_graph net = {"test", names, stages, 4, cables, 4, hosts, 2};
+    if (slow_cable >= 0) cables[slow_cable].ways[0] = cables[slow_cable].ways[1] = slow;
+    struct fabric_spec fabric = fabric_of("graph");
+    fabric.graph = &net;
+    fabric.routing = "spray";
+    return ask(built(one_gpu_node(), fabric, 2, perm), 0, 1, NULL).latency_s;
+}
+
+static void what_is_spread_is_there_with_its_last_packet(void **state)
+{
+    double even_s = sprayed_s(-1, *state);
+    for (int cable = 0; cable < 4; cable++)
+        assert_close(sprayed_s(cable, *state), even_s + 7e-6 - 0.5e-6, 1e-12);
+}
+
 static void a_tree_has_no_detours(void **state)
 {
     struct arena *perm = *state;
@@ -377,6 +404,7 @@ int main(void)
         cmocka_unit_test(uniform_traffic_saturates_the_ports_under_minimal_ways),
         cmocka_unit_test(ecmp_is_balls_in_bins_and_spray_is_even),
         cmocka_unit_test(queue_pairs_even_out_collisions),
+        cmocka_unit_test(what_is_spread_is_there_with_its_last_packet),
         cmocka_unit_test(a_tree_has_no_detours),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -57,6 +57,20 @@ static void levels_say_how_capacity_shrinks(void **state)
     assert_int_equal(survey.n_cables[TIER_NIC], 16);
 }
 
+/* A link that failed carries nothing; the other direction of its cable still does. */
+static void failed_links_are_no_capacity(void **state)
+{
+    struct arena scratch = *(struct arena *)*state;
+    struct fabric_spec fabric = fabric_of("fat-tree");
+    fabric.levels = 2;
+    fabric.ports_per_leaf = 4;
+    struct topo *topo = built(one_gpu_node(), fabric, 16, &scratch);
+    topo->links[topo_find_link(topo, "leaf 1 -> spine 0")].failed = true;
+    struct survey survey = survey_network(topo, scratch);
+    assert_close(survey.levels[STAGE_LEAF].up_Bps, 15 * 12.5e9, 1e-12);
+    assert_close(survey.levels[STAGE_SPINE].down_Bps, 16 * 12.5e9, 1e-12);
+}
+
 /* 5 groups of 2 routers with 2 ports and 2 global links: 20 global link ends of 12.5 GB/s. */
 static void global_links_of_a_dragonfly_are_counted(void **state)
 {
@@ -82,6 +96,7 @@ int main(void)
         cmocka_unit_test(a_fat_tree_has_the_ways_of_its_radix),
         cmocka_unit_test(corners_of_a_mesh_have_binomially_many_ways),
         cmocka_unit_test(levels_say_how_capacity_shrinks),
+        cmocka_unit_test(failed_links_are_no_capacity),
         cmocka_unit_test(global_links_of_a_dragonfly_are_counted),
         cmocka_unit_test(one_switch_has_no_ways_to_choose_from),
     };
