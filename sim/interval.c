@@ -16,7 +16,7 @@ static struct interval around(double time_s, struct sides sides)
 
 /* ---- of parts ---- */
 
-/* The network's: the mean over what the classes send, by its time. */
+/* The network's: the mean over what the ranks send, by its time. */
 static struct sides network_sides(const struct plan *plan)
 {
     struct sides sum = {0};
@@ -26,7 +26,8 @@ static struct sides network_sides(const struct plan *plan)
         for (int o = 0; o < program->n_ops; o++) {
             if (program->ops[o].kind != OP_COLLECTIVE) continue;
             const struct plan_coll *coll = &plan->colls[plan->classes[c].coll[o]];
-            double time_s = op_times(&program->ops[o]) * coll->estimate_s;
+            double time_s =
+                plan->classes[c].n_ranks * op_times(&program->ops[o]) * coll->estimate_s;
             struct sides sides = library_sides(&plan->in->library, &coll->req);
             sum.faster += time_s * sides.faster;
             sum.slower += time_s * sides.slower;

@@ -19,6 +19,23 @@ struct ready {
     int next;                          /* the class's next, -1 = none */
 };
 
+/* groups by class, for sums over all of a class */
+struct herd {
+    const int32_t *class_of; /* [groups] -1: not used */
+    int32_t *members;        /* by class */
+    int32_t *first_member;   /* [n_classes + 1] into members */
+    int *first_ready;        /* [n_classes] */
+};
+
+/* what a class of groups loads, and how */
+struct loading {
+    const struct herd *herd;
+    int class;
+    const struct choice *choice;
+    const struct laid *laid;
+    int first_group; /* of the communicator */
+};
+
 struct planner {
     struct plan *plan;
     const struct inputs *in;
@@ -26,16 +43,16 @@ struct planner {
     const struct fold *fold;
     struct arena *perm;
     struct arena *scratch;
-    int32_t *members;      /* groups, by class */
-    int32_t *first_member; /* [n_groups + 1] into members */
-    double *sum;           /* [n_resources] zero between two uses */
+    struct herd own;   /* groups as they are folded */
+    struct herd alike; /* groups as they would be folded: an estimate's contention is among those
+                              that do the same at one time, however many of them are played */
+    double *sum;       /* [n_resources] zero between two uses */
     int32_t *touched;
     double *own_s; /* [links and ranks] likewise, see own_drain_s */
     int32_t *own_touched;
     struct ready *ready;
     int n_ready, cap_ready;
-    int *first_ready; /* [n_groups] */
-    int *coll_of;     /* [n_groups * n_uses] -1 = not yet made */
+    int *coll_of; /* [n_groups * n_uses] -1 = not yet made */
     int cap_colls, n_phases, cap_phases, n_bundles, cap_bundles;
 };
 
@@ -119,22 +136,42 @@ static void make_groups(struct planner *planner)
     }
 }
 
-/* Groups by class, for sums over all of a class. */
-static void list_members(struct planner *planner)
+static struct herd herd_of(const struct fold *fold, int n_groups, struct arena *perm)
 {
-    const struct plan *plan = planner->plan;
-    const int32_t *class_of = planner->fold->group_class;
-    int n = planner->layout->n_groups;
-    planner->members = arena_new(planner->scratch, int32_t, n);
-    planner->first_member = arena_new(planner->scratch, int32_t, plan->n_groups + 1);
-    int32_t *at = arena_new(planner->scratch, int32_t, plan->n_groups);
-    for (int c = 0; c < plan->n_groups; c++) {
-        at[c] = planner->first_member[c];
-        planner->first_member[c + 1] = at[c] + plan->groups[c].n_groups;
+    int n_classes = fold->n_group_classes;
+    struct herd herd = {.class_of = fold->group_class,
+                        .members = arena_new(perm, int32_t, n_groups),
+                        .first_member = arena_new(perm, int32_t, n_classes + 2),
+                        .first_ready = arena_new(perm, int, n_classes)};
+    int32_t *at = herd.first_member + 1; /* counts, then places, then ends: the next one's starts */
+    for (int g = 0; g < n_groups; g++) {
+        if (herd.class_of[g] >= 0) at[herd.class_of[g] + 1]++;
     }
-    for (int g = 0; g < n; g++) {
-        if (class_of[g] >= 0) planner->members[at[class_of[g]]++] = g;
+    for (int c = 0; c < n_classes; c++) at[c + 1] += at[c];
+    for (int g = 0; g < n_groups; g++) {
+        if (herd.class_of[g] >= 0) herd.members[at[herd.class_of[g]]++] = g;
     }
+    for (int c = 0; c < n_classes; c++) herd.first_ready[c] = -1;
+    return herd;
+}
+
+static bool has_equal_groups(const struct layout *layout)
+{
+    for (int c = 0; c < layout->in->job->n_comms; c++) {
+        if (layout->comm_used[c] && layout->first_group[c + 1] - layout->first_group[c] > 1)
+            return true;
+    }
+    return false;
+}
+
+static void make_herds(struct planner *planner)
+{
+    const struct layout *layout = planner->layout;
+    planner->own = herd_of(planner->fold, layout->n_groups, planner->scratch);
+    planner->alike = planner->own;
+    if (planner->in->fold || !has_equal_groups(layout)) return;
+    const struct fold *folded = fold_layout(layout, true, planner->scratch);
+    planner->alike = herd_of(folded, layout->n_groups, planner->scratch);
 }
 
 /* ---- loads ---- */
@@ -170,16 +207,15 @@ static double s_per_B(const struct planner *planner, int thing, const struct lib
 }
 
 /* Loads of a bundle of all groups of a class in one epoch of routes. */
-static struct load_list sum_loads(struct planner *planner, const struct laid *laid, int group_class,
-                                  int epoch, int b, const struct lib_choice *row)
+static struct load_list sum_loads(struct planner *planner, const struct loading *loading, int epoch,
+                                  int b)
 {
-    const struct pattern *pattern = laid->pattern;
-    const struct layout *layout = planner->layout;
-    int first_group = layout->first_group[planner->plan->groups[group_class].comm];
+    const struct pattern *pattern = loading->laid->pattern;
+    const struct herd *herd = loading->herd;
     int n = 0;
-    for (int m = planner->first_member[group_class]; m < planner->first_member[group_class + 1];
+    for (int m = herd->first_member[loading->class]; m < herd->first_member[loading->class + 1];
          m++) {
-        int turn = laid->turn[planner->members[m] - first_group];
+        int turn = loading->laid->turn[herd->members[m] - loading->first_group];
         must(turn >= 0);
         int64_t cell = ((int64_t)epoch * pattern->n_groups + turn) * pattern->n_bundles + b;
         for (int64_t t = pattern->first[cell]; t < pattern->first[cell + 1]; t++) {
@@ -193,23 +229,23 @@ static struct load_list sum_loads(struct planner *planner, const struct laid *la
     for (int i = 0; i < n; i++) {
         int resource = planner->touched[i];
         double flows = planner->sum[resource];
-        loads[i] = (struct load){resource, flows * load_factor(planner, resource, row)};
+        loads[i] =
+            (struct load){resource, flows * load_factor(planner, resource, loading->choice->row)};
         planner->sum[resource] = 0.0;
     }
     return (struct load_list){loads, n};
 }
 
-static void load_bundle(struct planner *planner, const struct laid *laid, int group_class, int b,
-                        const struct lib_choice *row, struct plan_bundle *out)
+static void load_bundle(struct planner *planner, const struct loading *loading, int b,
+                        struct plan_bundle *out)
 {
     int n_epochs = planner->in->n_epochs;
-    struct load_list first = sum_loads(planner, laid, group_class, 0, b, row);
+    struct load_list first = sum_loads(planner, loading, 0, b);
     out->loads = first.loads;
     out->n_loads = first.n;
     if (n_epochs == 0) return;
     struct load_list *later = arena_new(planner->perm, struct load_list, n_epochs);
-    for (int e = 0; e < n_epochs; e++)
-        later[e] = sum_loads(planner, laid, group_class, e + 1, b, row);
+    for (int e = 0; e < n_epochs; e++) later[e] = sum_loads(planner, loading, e + 1, b);
     out->later = later;
 }
 
@@ -271,36 +307,49 @@ static void join_alike(struct planner *planner, const struct plan_phase *phase)
     }
 }
 
-static const struct plan_bundle *find_ready(struct planner *planner, int group_class,
-                                            const struct choice *choice)
+static const struct plan_bundle *make_ready(struct planner *planner, const struct loading *loading)
 {
-    for (int i = planner->first_ready[group_class]; i >= 0; i = planner->ready[i].next) {
+    const struct pattern *pattern = loading->laid->pattern;
+    const struct lib_choice *row = loading->choice->row;
+    struct plan_bundle *bundles =
+        arena_new(planner->scratch, struct plan_bundle, pattern->n_bundles);
+    int n_channels = planner->in->library.n_channels;
+    double inside_Bps = row->channel_cap_Bps * n_channels;
+    double leaving_Bps = library_leaving_Bps(row) * n_channels;
+    for (int b = 0; b < pattern->n_bundles; b++) {
+        load_bundle(planner, loading, b, &bundles[b]);
+        double channels_Bps = pattern->leaves[b] ? leaving_Bps : inside_Bps;
+        bundles[b].cap_Bps = channels_Bps * pattern->cap_share[b];
+    }
+    const int *phase_bundle = pattern->phase_bundle;
+    for (int p = 0; p < pattern->n_phases; p++)
+        find_alike(planner, bundles + phase_bundle[p], phase_bundle[p + 1] - phase_bundle[p]);
+    return bundles;
+}
+
+/* The bundles of a class of the group's herd, made once. */
+static const struct plan_bundle *find_ready(struct planner *planner, const struct herd *herd,
+                                            int group, const struct choice *choice)
+{
+    const struct layout *layout = planner->layout;
+    const struct laid *laid = &layout->laid[choice->pattern];
+    int class = herd->class_of[group];
+    for (int i = herd->first_ready[class]; i >= 0; i = planner->ready[i].next) {
         const struct ready *ready = &planner->ready[i];
         if (ready->laid == choice->pattern && library_same_way(ready->row, choice->row))
             return ready->bundles;
     }
-    const struct laid *laid = &planner->layout->laid[choice->pattern];
-    int n = laid->pattern->n_bundles;
-    struct plan_bundle *bundles = arena_new(planner->scratch, struct plan_bundle, n);
-    int n_channels = planner->in->library.n_channels;
-    double inside_Bps = choice->row->channel_cap_Bps * n_channels;
-    double leaving_Bps = library_leaving_Bps(choice->row) * n_channels;
-    for (int b = 0; b < n; b++) {
-        load_bundle(planner, laid, group_class, b, choice->row, &bundles[b]);
-        double channels_Bps = laid->pattern->leaves[b] ? leaving_Bps : inside_Bps;
-        bundles[b].cap_Bps = channels_Bps * laid->pattern->cap_share[b];
-    }
-    const int *phase_bundle = laid->pattern->phase_bundle;
-    for (int p = 0; p < laid->pattern->n_phases; p++)
-        find_alike(planner, bundles + phase_bundle[p], phase_bundle[p + 1] - phase_bundle[p]);
+    struct loading loading = {herd, class, choice, laid,
+                              layout->first_group[layout->shapes[laid->shape].comm]};
+    const struct plan_bundle *bundles = make_ready(planner, &loading);
     if (planner->n_ready == planner->cap_ready) {
         planner->cap_ready = 2 * planner->cap_ready + 16;
         planner->ready = arena_grow(planner->scratch, struct ready, planner->ready,
                                     planner->n_ready, planner->cap_ready);
     }
     planner->ready[planner->n_ready] =
-        (struct ready){choice->pattern, choice->row, bundles, planner->first_ready[group_class]};
-    planner->first_ready[group_class] = planner->n_ready++;
+        (struct ready){choice->pattern, choice->row, bundles, herd->first_ready[class]};
+    herd->first_ready[class] = planner->n_ready++;
     return bundles;
 }
 
@@ -329,6 +378,7 @@ struct met {
     const struct pattern *pattern;
     const double *wire_s; /* of the group, see struct pattern */
     struct coll_hops hops;
+    int group;
     int64_t turn; /* of the group in the pattern */
 };
 
@@ -338,13 +388,14 @@ static const double *longest_wires(const struct planner *planner, const struct l
 {
     const struct layout *layout = planner->layout;
     const struct pattern *pattern = laid->pattern;
-    int class = planner->fold->group_class[group];
+    const struct herd *herd = &planner->own;
+    int class = herd->class_of[group];
     int first_group = layout->first_group[layout->shapes[laid->shape].comm];
     int n = pattern->n_phases * N_HOP_KINDS;
     double *longest_s = arena_new(planner->scratch, double, n);
     for (int i = 0; i < n; i++) longest_s[i] = -1.0;
-    for (int m = planner->first_member[class]; m < planner->first_member[class + 1]; m++) {
-        int64_t turn = laid->turn[planner->members[m] - first_group];
+    for (int m = herd->first_member[class]; m < herd->first_member[class + 1]; m++) {
+        int64_t turn = laid->turn[herd->members[m] - first_group];
         for (int i = 0; i < n; i++)
             longest_s[i] = fmax(longest_s[i], pattern->wire_s[turn * n + i]);
     }
@@ -362,6 +413,7 @@ static struct met meet(const struct planner *planner, const struct choice *choic
     struct met met = {
         .choice = choice,
         .pattern = pattern,
+        .group = group,
         .turn = turn,
         .wire_s = pattern->wire_s + turn * pattern->n_phases * N_HOP_KINDS,
         .hops = place_hops(&layout->reaches[shape->ordered][group], &planner->in->library,
@@ -389,15 +441,22 @@ static double wait_s(const struct met *met, const struct coll_phase *phase, int 
            phase->fill_intra_B * hops.intra.beta_s_per_B;
 }
 
+/* a phase's bundles and what each carries */
+struct draining {
+    const struct plan_bundle *bundles; /* [n] whose loads count */
+    const struct plan_bundle *moving;  /* [n] whose bytes do */
+    int n;
+    double size_B, fill_B;
+};
+
 /* What a phase's busiest resource has to do, and its slowest bundle at the least. */
-static double drain_s(struct planner *planner, const struct plan_phase *phase, double size_B)
+static double drain_s(struct planner *planner, const struct draining *draining)
 {
-    const struct plan *plan = planner->plan;
     double least_s = 0.0;
     int n = 0;
-    for (int b = phase->first_bundle; b < phase->first_bundle + phase->n_bundles; b++) {
-        const struct plan_bundle *bundle = &plan->bundles[b];
-        double work_B = bundle->bytes_per_B * size_B + phase->fill_B;
+    for (int b = 0; b < draining->n; b++) {
+        const struct plan_bundle *bundle = &draining->bundles[b];
+        double work_B = draining->moving[b].bytes_per_B * draining->size_B + draining->fill_B;
         least_s = fmax(least_s, work_B / bundle->cap_Bps);
         for (int l = 0; l < bundle->n_loads; l++) {
             int resource = bundle->loads[l].resource;
@@ -407,10 +466,24 @@ static double drain_s(struct planner *planner, const struct plan_phase *phase, d
     }
     for (int i = 0; i < n; i++) {
         int resource = planner->touched[i];
-        least_s = fmax(least_s, planner->sum[resource] / plan->capacity[resource]);
+        least_s = fmax(least_s, planner->sum[resource] / planner->plan->capacity[resource]);
         planner->sum[resource] = 0.0;
     }
     return least_s;
+}
+
+/* The p-th phase under the loads of all groups that do the same at one time. */
+static double alike_drain_s(struct planner *planner, const struct plan_coll *coll,
+                            const struct met *met, int p)
+{
+    const struct plan_phase *phase = &planner->plan->phases[coll->first_phase + p];
+    const struct plan_bundle *ready = find_ready(planner, &planner->alike, met->group, met->choice);
+    struct draining draining = {.bundles = ready + met->pattern->phase_bundle[p],
+                                .moving = &planner->plan->bundles[phase->first_bundle],
+                                .n = phase->n_bundles,
+                                .size_B = coll->req.size_B,
+                                .fill_B = phase->fill_B};
+    return drain_s(planner, &draining);
 }
 
 /* The same for one group alone, of which a class may hold several: how far its steps hide latencies is
@@ -420,9 +493,10 @@ static double own_drain_s(struct planner *planner, const struct plan_coll *coll,
 {
     const struct plan *plan = planner->plan;
     const struct plan_phase *phase = &plan->phases[coll->first_phase + p];
-    if (plan->groups[coll->group].n_groups == 1) {
-        return drain_s(planner, phase, coll->req.size_B);
-    }
+    const struct herd *alike = &planner->alike;
+    int class = alike->class_of[met->group];
+    if (alike->first_member[class + 1] - alike->first_member[class] == 1)
+        return alike_drain_s(planner, coll, met, p);
     const struct pattern *pattern = met->pattern;
     double least_s = 0.0;
     int n = 0;
@@ -450,7 +524,9 @@ static void add_phases(struct planner *planner, struct plan_coll *coll, const st
 {
     struct plan *plan = planner->plan;
     const struct pattern *pattern = met->pattern;
-    const struct plan_bundle *ready = find_ready(planner, coll->group, met->choice);
+    bool played = planner->in->fidelity != FIDELITY_ESTIMATE;
+    const struct herd *herd = played ? &planner->own : &planner->alike;
+    const struct plan_bundle *ready = find_ready(planner, herd, met->group, met->choice);
     must(planner->n_phases + pattern->n_phases <= planner->cap_phases);
     must(planner->n_bundles + pattern->n_bundles <= planner->cap_bundles);
     for (int p = 0; p < pattern->n_phases; p++) {
@@ -476,14 +552,14 @@ static void add_phases(struct planner *planner, struct plan_coll *coll, const st
 /* The closed form knows one rate per kind of hop; where more flows of the collective itself meet on a
  * link (an oversubscribed leaf, a global link), its phases take longer than that. */
 static double estimate_s(struct planner *planner, const struct plan_coll *coll,
-                         struct coll_hops hops)
+                         const struct met *met)
 {
     double phases_s = 0.0;
-    for (int p = coll->first_phase; p < coll->first_phase + coll->n_phases; p++) {
-        const struct plan_phase *phase = &planner->plan->phases[p];
-        phases_s += phase->latency_s + drain_s(planner, phase, coll->req.size_B);
+    for (int p = 0; p < coll->n_phases; p++) {
+        phases_s += planner->plan->phases[coll->first_phase + p].latency_s;
+        phases_s += alike_drain_s(planner, coll, met, p);
     }
-    double closed_s = coll->row->base_latency_s + coll->algo->cost_s(&coll->req, hops);
+    double closed_s = coll->row->base_latency_s + coll->algo->cost_s(&coll->req, met->hops);
     return coll->launch_s + fmax(closed_s, phases_s);
 }
 
@@ -559,7 +635,7 @@ static int add_coll(struct planner *planner, int use, int group_class)
         coll->hops = met.hops;
         coll->reaches = keep_reaches(planner, coll->req.kind, rep);
         coll->launch_s = planner->in->library.launch_s;
-        coll->estimate_s = estimate_s(planner, coll, met.hops);
+        coll->estimate_s = estimate_s(planner, coll, &met);
         double idle_s = library_issue_s(&planner->in->library, row, &coll->req) - coll->estimate_s;
         coll->launch_s += fmax(0.0, idle_s);
         coll->estimate_s += fmax(0.0, idle_s);
@@ -640,8 +716,6 @@ static void make_colls(struct planner *planner)
     int n_things = planner->in->topo->n_links + planner->in->job->n_ranks;
     planner->own_s = arena_new(planner->scratch, double, n_things);
     planner->own_touched = arena_new(planner->scratch, int32_t, n_things);
-    planner->first_ready = arena_new(planner->scratch, int, plan->n_groups);
-    for (int g = 0; g < plan->n_groups; g++) planner->first_ready[g] = -1;
     int64_t n = (int64_t)plan->n_groups * planner->layout->n_uses;
     planner->coll_of = arena_new(planner->scratch, int, n);
     for (int64_t i = 0; i < n; i++) planner->coll_of[i] = -1;
@@ -758,7 +832,7 @@ struct plan *plan_build(const struct inputs *in, struct arena *perm)
     make_resources(&planner);
     make_classes(&planner);
     make_groups(&planner);
-    list_members(&planner);
+    make_herds(&planner);
     make_colls(&planner);
     warn_shattered(&planner, layout, &scratch);
     warn_unmeasured(in, layout, &scratch);

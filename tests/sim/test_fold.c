@@ -1,7 +1,9 @@
 #include "cluster.h"
 
 #include "engine.h"
+#include "estimate.h"
 #include "fold.h"
+#include "interval.h"
 #include "net/fabric.h"
 #include "net/routing.h"
 #include "net/shapes.h"
@@ -361,6 +363,49 @@ static void folded_runs_equal_unfolded_ones(void **state)
     }
 }
 
+/* what is said of a run without playing its flows */
+struct said {
+    double estimate_s, quicker_s; /* as it is, and with links between servers twice as fast */
+    struct interval interval;     /* of the fluid run */
+};
+
+static struct said say(struct inputs *in, bool fold, struct arena perm)
+{
+    struct scale fast = scale_none;
+    fast.tier[TIER_NIC] = fast.tier[TIER_FABRIC] = fast.tier[TIER_GLOBAL] = 2;
+    in->fold = fold;
+    in->fidelity = FIDELITY_FLUID;
+    const struct plan *plan = plan_build(in, &perm);
+    struct said said = {.interval =
+                            interval_step(plan, engine_run(plan, &scale_none, &perm), perm)};
+    in->fidelity = FIDELITY_ESTIMATE;
+    plan = plan_build(in, &perm);
+    said.estimate_s = estimate_run(plan, &perm)->end_s;
+    said.quicker_s = estimate_period(plan, &fast, perm).end_s;
+    return said;
+}
+
+/* Sixteen groups that do the same at one time hold each other up in an estimate, played one by one or
+ * not; and many small groups weigh in an interval as many, not as their one class. */
+static void folded_estimates_and_intervals_equal_unfolded_ones(void **state)
+{
+    for (int i = 0; i < N_PROOFS; i++) {
+        struct arena perm = *(struct arena *)*state;
+        struct inputs *in = proof_inputs(&proofs[i], &perm);
+        in->spread_compute = (struct sides){0.05, 0.08};
+        for (int size = 0; size < LIB_N_SIZES; size++) {
+            in->library.spread[LIB_INSIDE][size] = (struct sides){0.1 * (size + 1), 0.2};
+            in->library.spread[LIB_BETWEEN][size] = (struct sides){0.3, 0.6 / (size + 1)};
+        }
+        struct said folded = say(in, true, perm), flat = say(in, false, perm);
+        assert_close(folded.estimate_s, flat.estimate_s, 1e-9);
+        assert_close(folded.quicker_s, flat.quicker_s, 1e-9);
+        assert_true(proofs[i].memory || folded.quicker_s < folded.estimate_s);
+        assert_close(folded.interval.low_s, flat.interval.low_s, 1e-8);
+        assert_close(folded.interval.high_s, flat.interval.high_s, 1e-8);
+    }
+}
+
 /* A slow link must show: half the rate on a link that a ring of all replicas crosses. */
 static void the_slow_link_slows_the_run(void **state)
 {
@@ -554,6 +599,7 @@ int main(void)
         cmocka_unit_test(on_a_switch_only_stages_differ),
         cmocka_unit_test(one_slow_nic_is_told_apart_by_distance),
         cmocka_unit_test(folded_runs_equal_unfolded_ones),
+        cmocka_unit_test(folded_estimates_and_intervals_equal_unfolded_ones),
         cmocka_unit_test(the_slow_link_slows_the_run),
         cmocka_unit_test(every_algorithm_folds_on_every_fabric),
         cmocka_unit_test(every_algorithm_folds_under_every_routing),
