@@ -122,12 +122,9 @@ static bool alone(const struct layout *layout, int comm)
     return layout->first_group[comm + 1] - layout->first_group[comm] == 1;
 }
 
-/* Where routes go by load, those of single sends may be others than the bundles'. */
 static void mark_links(const struct layout *layout, int32_t *used)
 {
     int n_links = layout->in->topo->n_links;
-    bool any = topo_by_load(layout->in->topo) && !layout->in->fold;
-    for (int l = 0; any && l < n_links; l++) used[l] = 0;
     for (int i = 0; i < layout->n_laid; i++) {
         const struct pattern *pattern = layout->laid[i].pattern;
         int64_t n = n_tallies(pattern);

@@ -332,6 +332,20 @@ static void choose_all(struct layout *layout, struct arena *perm)
     }
 }
 
+/* Where ways go by load, flows choose them before any is laid. */
+static void settle(const struct layout *layout, struct laid *laid, struct arena *perm)
+{
+    bool ordered = layout->shapes[laid->shape].ordered;
+    if (!topo_by_load(layout->in->topo)) return;
+    for (int epoch = 0; epoch < laid->pattern->n_epochs; epoch++) {
+        for (int i = 0; i < laid->pattern->n_groups; i++) {
+            struct place place = place_at(layout->places[ordered][laid->groups[i]], epoch);
+            pattern_offer(laid->pattern, epoch, &place, perm);
+        }
+        pattern_settle(laid->pattern, epoch, perm);
+    }
+}
+
 static void lay_all(struct layout *layout, struct arena *perm)
 {
     int n_things = layout->in->topo->n_links + layout->in->job->n_ranks;
@@ -343,6 +357,7 @@ static void lay_all(struct layout *layout, struct arena *perm)
         list_groups(layout, l, perm);
         bool ordered = layout->shapes[laid->shape].ordered;
         int n = laid->pattern->n_groups;
+        settle(layout, laid, perm);
         for (int i = 0; i < n * laid->pattern->n_epochs; i++) {
             struct place place = place_at(layout->places[ordered][laid->groups[i % n]], i / n);
             pattern_lay(laid->pattern, i, &place, count_memory, scratch, perm);

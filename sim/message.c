@@ -47,12 +47,10 @@ struct lane {
     int64_t started; /* sends that have begun to drain */
     int64_t past;    /* sends whose latency is over */
     bool draining, over;
-    bool generated;             /* the next send stands in its slot */
-    bool waiting;               /* in a counter's list */
-    struct coll_send *sends;    /* [window] issued but not arrived, by number modulo the window */
-    struct link_share *carried; /* of `way`, where routes go by load */
-    int n_carried;
-    int32_t flow; /* in the fluid, while it drains; -1 = nothing to carry */
+    bool generated;          /* the next send stands in its slot */
+    bool waiting;            /* in a counter's list */
+    struct coll_send *sends; /* [window] issued but not arrived, by number modulo the window */
+    int32_t flow;            /* in the fluid, while it drains; -1 = nothing to carry */
 };
 
 /* arrivals at a slot, and the lanes that wait until it has counted enough */
@@ -88,7 +86,6 @@ struct message {
     int n_lines, cap_lines;
     int32_t *resource_of; /* [topo links] -1 = unused, or never the first to fill (spare_links) */
     int32_t *first_port;  /* [plan groups + 1] see find_port */
-    double *carried;      /* [topo links] flows on the ways of all lanes, where routes go by load */
 };
 
 static struct message *state_of(const struct player *player)
@@ -130,20 +127,6 @@ static int32_t find_port(const struct player *player, const struct group_sends *
     int block = block_of(req, flow.src);
     bool leaves = block != block_of(req, flow.dst);
     return group->first_port + (leaves ? block : req->n_ranks + flow.src);
-}
-
-/* What the lane's ways carry, for routings that go by it: the old ones' is taken back. */
-static void carry(struct player *player, struct lane *lane, struct ways ways)
-{
-    struct message *state = state_of(player);
-    for (int i = 0; i < lane->n_carried; i++)
-        state->carried[lane->carried[i].link] -= lane->carried[i].frac;
-    lane->carried = arena_new(player->perm, struct link_share, ways.n);
-    lane->n_carried = ways.n;
-    for (int i = 0; i < ways.n; i++) {
-        lane->carried[i] = ways.shares[i];
-        state->carried[ways.shares[i].link] += ways.shares[i].frac;
-    }
 }
 
 /* The links with the part of the flow on each, then the sender's memory and the port of its channels. */
@@ -194,10 +177,11 @@ static void find_way(struct player *player, struct lane *lane, int dst, int chan
     const struct lib_choice *row = player->plan->colls[group->coll].row;
     const struct topo *topo = player->plan->in->topo;
     struct coll_flow flow = {lane->member, dst};
-    struct ways ways = place_spread(group->place, flow, channel, state->carried);
+    const struct adaptive *const *adaptive = player->plan->colls[group->coll].adaptive;
+    struct ways ways =
+        place_spread(group->place, flow, channel, adaptive ? adaptive[player->epoch] : NULL);
     struct load *loads = arena_new(player->perm, struct load, ways.n + 2);
     int n_loads = list_loads(player, lane, dst, ways, loads);
-    if (state->carried) carry(player, lane, ways);
     double latency_s = place_hop_s(row, kind_of(topo, ways), ways.latency_s);
     latency_s *= player->scale.latency * player->meetings[lane->meeting].times;
     lane->way = (struct way){loads, n_loads, find_line(player, latency_s), latency_s};
@@ -687,8 +671,6 @@ struct run *engine_message(const struct plan *plan, struct arena *perm)
     for (int r = 0; r < plan->n_link_classes; r++) state->resource_of[plan->rep_link[r]] = r;
     /* which of two links fills first is not said once for all where links change */
     if (plan->in->n_events == 0) spare_links(plan, state->resource_of, *perm);
-    if (topo_by_load(plan->in->topo))
-        state->carried = arena_new(perm, double, plan->in->topo->n_links);
     player->expansion = state;
     return player_run(player);
 }

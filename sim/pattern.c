@@ -1,7 +1,7 @@
 #include "pattern.h"
 
 #include "base/must.h"
-#include "net/router.h"
+#include "net/adaptive.h"
 
 #include <math.h>
 
@@ -126,7 +126,7 @@ struct laying {
     struct lay_scratch scratch;
     int n_touched;
     bool count_memory;
-    double *carried; /* of the present phase, see struct pattern */
+    const struct adaptive *adaptive; /* of the present phase, see struct pattern */
 };
 
 static void count(struct laying *laying, int thing, double part)
@@ -149,13 +149,12 @@ static void lay_way(struct laying *laying, struct coll_flow flow, int channel, d
 static void lay_spread(struct laying *laying, struct coll_flow flow, int channel, double *wire_s)
 {
     const struct topo *topo = laying->place->topo;
-    struct ways ways = place_spread(laying->place, flow, channel, laying->carried);
+    struct ways ways = place_spread(laying->place, flow, channel, laying->adaptive);
     enum hop_kind kind = HOP_SCALEUP;
     for (int i = 0; i < ways.n; i++) {
         const struct link_share *share = &ways.shares[i];
         enum hop_kind here = place_hop_kind(topo, (int[]){share->link}, 1);
         count(laying, share->link, share->frac);
-        if (laying->carried) laying->carried[share->link] += share->frac;
         if (here > kind) kind = here;
     }
     wire_s[kind] = fmax(wire_s[kind], ways.latency_s);
@@ -205,24 +204,51 @@ static void lay_bundle(struct laying *laying, int p, int b, double *wire_s)
     }
 }
 
-static void open_carried(struct pattern *pattern, int n_links, struct arena *perm)
+/* ---- ways by load ---- */
+
+static void offer_bundle(struct pattern *pattern, int p, int b, const struct place *place,
+                         struct adaptive *adaptive, struct arena *perm)
 {
-    pattern->carried = arena_new(perm, double *, pattern->n_phases);
-    for (int p = 0; p < pattern->n_phases; p++)
-        pattern->carried[p] = arena_new(perm, double, n_links);
+    struct coll_bundle bundle;
+    pattern->algo->bundle(&pattern->req, p, b, &bundle);
+    for (int64_t k = 0; k < bundle.n_flows; k++) {
+        struct coll_flow flow = pattern->algo->flow(&pattern->req, p, b, k);
+        place_offer(place, flow, bundle.channel, adaptive, perm);
+    }
 }
+
+void pattern_offer(struct pattern *pattern, int epoch, const struct place *place,
+                   struct arena *perm)
+{
+    if (!topo_by_load(place->topo)) return;
+    if (!pattern->adaptive)
+        pattern->adaptive =
+            arena_new(perm, struct adaptive *, (int64_t)pattern->n_epochs * pattern->n_phases);
+    for (int p = 0; p < pattern->n_phases; p++) {
+        struct adaptive **adaptive = &pattern->adaptive[epoch * pattern->n_phases + p];
+        if (!*adaptive) *adaptive = adaptive_new(place->topo, perm);
+        for (int b = 0; b < pattern->phase_bundle[p + 1] - pattern->phase_bundle[p]; b++)
+            offer_bundle(pattern, p, b, place, *adaptive, perm);
+    }
+}
+
+void pattern_settle(struct pattern *pattern, int epoch, struct arena *perm)
+{
+    for (int p = 0; pattern->adaptive && p < pattern->n_phases; p++)
+        adaptive_settle(pattern->adaptive[epoch * pattern->n_phases + p], perm);
+}
+
+/* ---- laying it ---- */
 
 void pattern_lay(struct pattern *pattern, int i, const struct place *place, bool count_memory,
                  struct lay_scratch scratch, struct arena *perm)
 {
-    const struct topo *topo = place->topo;
-    if (i % pattern->n_groups == 0 && topo_by_load(topo))
-        open_carried(pattern, topo->n_links, perm);
     struct laying laying = {pattern, place, scratch, 0, count_memory, NULL};
     for (int p = 0; p < pattern->n_phases; p++) {
         double *wire_s = pattern->wire_s + ((int64_t)i * pattern->n_phases + p) * N_HOP_KINDS;
         int first = pattern->phase_bundle[p];
-        laying.carried = pattern->carried ? pattern->carried[p] : NULL;
+        int epoch = i / pattern->n_groups;
+        if (pattern->adaptive) laying.adaptive = pattern->adaptive[epoch * pattern->n_phases + p];
         for (int b = 0; b < pattern->phase_bundle[p + 1] - first; b++) {
             lay_bundle(&laying, p, b, wire_s);
             store(&laying, (int64_t)i * pattern->n_bundles + first + b, perm);

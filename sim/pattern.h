@@ -26,8 +26,9 @@ struct pattern {
     int64_t cap_tallies;
     double *
         wire_s; /* [n_epochs * n_groups * n_phases * N_HOP_KINDS] longest way of that kind, -1 = none */
-    double **carried; /* [n_phases][links] flows of the groups laid so far, for routings that go by
-                         load: those of a phase start together. NULL otherwise */
+    struct adaptive *
+        *adaptive; /* [n_epochs * n_phases] ways of all groups' flows, for routings that go by load:
+                      those of a phase start together. NULL otherwise */
 };
 
 /* pattern_new — the phases and bundles of an algorithm, nothing laid yet.
@@ -46,6 +47,12 @@ void pattern_open(struct pattern *pattern, int n_groups, int n_epochs, struct ar
 /* pattern_same — would this request move as the pattern's first one (same phases and bundles)? */
 bool pattern_same(const struct pattern *pattern, const struct coll_algo *algo,
                   const struct coll_req *req);
+
+/* pattern_offer — where routes go by load, the flows of a group in an epoch of routes, before any is laid;
+ * pattern_settle when all groups' have been offered. */
+void pattern_offer(struct pattern *pattern, int epoch, const struct place *place,
+                   struct arena *perm);
+void pattern_settle(struct pattern *pattern, int epoch, struct arena *perm);
 
 /* counters shared by all layings; zero between two calls */
 struct lay_scratch {

@@ -228,11 +228,18 @@ int place_route(const struct place *place, struct coll_flow flow, int channel, i
 }
 
 struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
-                         const double *load)
+                         const struct adaptive *adaptive)
 {
     struct route_ask ask = ask_of(place, flow, channel);
-    ask.load = load;
+    ask.adaptive = adaptive;
     return topo_spread(place->topo, &ask);
+}
+
+void place_offer(const struct place *place, struct coll_flow flow, int channel,
+                 struct adaptive *adaptive, struct arena *perm)
+{
+    struct route_ask ask = ask_of(place, flow, channel);
+    topo_offer(place->topo, &ask, adaptive, perm);
 }
 
 enum hop_kind place_hop_kind(const struct topo *topo, const int *links, int n_links)

@@ -52,9 +52,13 @@ int place_root(const struct place *place, int root);
  * memories of the group's nodes in turn. Flows of equal ends and channel share a connection. */
 int place_route(const struct place *place, struct coll_flow flow, int channel, int *links);
 
-/* place_spread — the same as parts of the flow on links (topo_spread); load as there. */
+/* place_spread — the same as parts of the flow on links (topo_spread); adaptive as there. */
 struct ways place_spread(const struct place *place, struct coll_flow flow, int channel,
-                         const double *load);
+                         const struct adaptive *adaptive);
+
+/* place_offer — see topo_offer. */
+void place_offer(const struct place *place, struct coll_flow flow, int channel,
+                 struct adaptive *adaptive, struct arena *perm);
 
 /* what a message pays per hop, by the slowest kind of link on its way */
 enum hop_kind { HOP_SCALEUP, HOP_PCIE, HOP_NET, N_HOP_KINDS };

@@ -2,6 +2,7 @@
 
 #include "base/must.h"
 #include "fold.h"
+#include "net/adaptive.h"
 #include "workload/divide.h"
 #include "workload/measured.h"
 
@@ -52,7 +53,8 @@ struct planner {
     int32_t *own_touched;
     struct ready *ready;
     int n_ready, cap_ready;
-    int *coll_of; /* [n_groups * n_uses] -1 = not yet made */
+    const struct adaptive ***adaptive; /* [laid] NULL = not yet kept */
+    int *coll_of;                      /* [n_groups * n_uses] -1 = not yet made */
     int cap_colls, n_phases, cap_phases, n_bundles, cap_bundles;
 };
 
@@ -611,6 +613,23 @@ static const struct reaches *keep_reaches(struct planner *planner, enum coll_kin
     return kept;
 }
 
+/* For single sends, which know nothing of phases; once for all that move alike. */
+static const struct adaptive *const *keep_adaptive(struct planner *planner,
+                                                   const struct choice *choice)
+{
+    const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
+    if (planner->in->fold || !pattern->adaptive) return NULL;
+    const struct adaptive ***kept = &planner->adaptive[choice->pattern];
+    if (*kept) return *kept;
+    *kept = arena_new(planner->perm, const struct adaptive *, pattern->n_epochs);
+    for (int e = 0; e < pattern->n_epochs; e++) {
+        const struct adaptive *const *phases =
+            (const struct adaptive *const *)pattern->adaptive + (int64_t)e * pattern->n_phases;
+        (*kept)[e] = adaptive_join(phases, pattern->n_phases, planner->perm);
+    }
+    return *kept;
+}
+
 static int add_coll(struct planner *planner, int use, int group_class)
 {
     struct plan *plan = planner->plan;
@@ -634,6 +653,7 @@ static int add_coll(struct planner *planner, int use, int group_class)
         warn_queued(planner, coll, &layout->reaches[place_ordered(coll->req.kind)][rep]);
         coll->hops = met.hops;
         coll->reaches = keep_reaches(planner, coll->req.kind, rep);
+        coll->adaptive = keep_adaptive(planner, choice);
         coll->launch_s = planner->in->library.launch_s;
         coll->estimate_s = estimate_s(planner, coll, &met);
         double idle_s = library_issue_s(&planner->in->library, row, &coll->req) - coll->estimate_s;
@@ -716,6 +736,8 @@ static void make_colls(struct planner *planner)
     int n_things = planner->in->topo->n_links + planner->in->job->n_ranks;
     planner->own_s = arena_new(planner->scratch, double, n_things);
     planner->own_touched = arena_new(planner->scratch, int32_t, n_things);
+    planner->adaptive =
+        arena_new(planner->scratch, const struct adaptive **, planner->layout->n_laid);
     int64_t n = (int64_t)plan->n_groups * planner->layout->n_uses;
     planner->coll_of = arena_new(planner->scratch, int, n);
     for (int64_t i = 0; i < n; i++) planner->coll_of[i] = -1;
@@ -811,16 +833,9 @@ static void warn_unmeasured_messages(const struct planner *planner, struct layou
                 perm);
 }
 
-/* The upper half of the arena's address space, for what is not kept: the lower goes on growing. */
-static struct arena upper_half(const struct arena *perm)
-{
-    size_t half_B = (size_t)(perm->end - perm->at) / 2 / 16 * 16;
-    return (struct arena){perm->at + half_B, perm->end};
-}
-
 struct plan *plan_build(const struct inputs *in, struct arena *perm)
 {
-    struct arena scratch = upper_half(perm);
+    struct arena scratch = arena_upper_half(perm);
     struct layout *layout = layout_build(in, &scratch);
     struct planner planner = {.plan = arena_new(perm, struct plan, 1),
                               .in = in,

@@ -53,6 +53,9 @@ struct plan_coll {
                           that takes longer; launch and base latency included */
     struct coll_hops hops;         /* of the closed form */
     const struct reaches *reaches; /* its group's ways; NULL unless in->fidelity is estimate */
+    const struct adaptive *const
+        *adaptive; /* [1 + in->n_epochs] ways of its sends where they go by load and the plan is not
+                      folded, of all phases together; NULL otherwise */
 };
 
 struct plan_group { /* a class of groups of one communicator */

@@ -122,6 +122,12 @@ char *arena_text(struct arena *arena, const char *format, ...)
     return text;
 }
 
+struct arena arena_upper_half(const struct arena *arena)
+{
+    size_t half_B = (size_t)(arena->end - arena->at) / 2 / 16 * 16;
+    return (struct arena){arena->at + half_B, arena->end};
+}
+
 char *arena_vtext(struct arena *arena, const char *format, va_list args)
 {
     va_list again;

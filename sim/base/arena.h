@@ -43,6 +43,9 @@ void *arena_alloc_lines(struct arena *arena, int64_t n, size_t size_B);
 void *arena_grow_bytes(struct arena *arena, const void *old, int64_t n, int64_t capacity,
                        size_t size_B);
 
+/* arena_upper_half — the upper half of what is left, for what is not kept while the lower goes on growing. */
+struct arena arena_upper_half(const struct arena *arena);
+
 /* arena_text — a formatted, terminated copy of a text; arena_vtext from an argument list. */
 char *arena_text(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -245,10 +245,10 @@ static const struct field fabric_fields[] = {
     REAL("link_latency", DIM_TIME, struct fabric_profile, spec.link_latency_s, 0, 10, "0.5us", "between switches, one switch included"),
     REAL("global_latency", DIM_TIME, struct fabric_profile, spec.global_latency_s, 0, 10, "1us", "between dragonfly groups, one switch included"),
     CHOICE("routing", struct fabric_profile, spec.routing, routing_names, "static", "static: by destination, without collisions where the fabric allows; ecmp: by a seeded hash; minimal: dragonfly's shortest; spray: packets over all shortest ways; valiant, valiant-spray, ugal: round by other groups (dragonfly, grids)"),
-    INT("qps", struct fabric_profile, spec.qps, 1, 1024, "1", "ecmp, valiant, ugal: queue pairs a connection is spread over, each with its own hash"),
+    INT("qps", struct fabric_profile, spec.qps, 1, 1024, "1", "ecmp, valiant: queue pairs a connection is spread over, each with its own hash"),
     CHOICE("wiring", struct fabric_profile, spec.wiring, wiring_names, "packed", "packed: the cards of a server on one leaf; rail: card k of neighbouring servers, as many as a leaf has ports, on one leaf"),
     BOOL("sums", struct fabric_profile, sums, "false", "its switches can sum what servers send, as SHARP does"),
-    INT("seed", struct fabric_profile, seed, 0, INT_MAX, "1", "of the hash of ecmp, valiant and ugal"),
+    INT("seed", struct fabric_profile, seed, 0, INT_MAX, "1", "of the hash of ecmp and valiant"),
     TEXT("node", struct fabric_profile, node, "", "profile of the server it usually joins, where the scenario names none"),
     TEXT("nic", struct fabric_profile, nic, "", "the same of the network card"),
 };

@@ -1,6 +1,7 @@
 #include "net/router.h"
 
 #include "base/must.h"
+#include "net/adaptive.h"
 #include "net/fabric.h"
 #include "net/routing.h"
 
@@ -256,7 +257,7 @@ static int walk(const struct topo *topo, int *at, int target, struct chooser *ch
     return n;
 }
 
-static int port_switch(const struct topo *topo, int port)
+int router_port_switch(const struct topo *topo, int port)
 {
     return switch_of(topo, topo->links[fabric_port_up(topo, port)].dst);
 }
@@ -270,8 +271,8 @@ static bool may_detour(const struct router *router, int here, int there, int via
 static int draw_detour(const struct topo *topo, const struct port_pair *pair)
 {
     const struct router *router = topo->router;
-    int here = router->group[port_switch(topo, pair->src)];
-    int there = router->group[port_switch(topo, pair->dst)];
+    int here = router->group[router_port_switch(topo, pair->src)];
+    int there = router->group[router_port_switch(topo, pair->dst)];
     int n = router->n_groups - 1 - (here != there);
     if (n < 1) return -1;
     uint64_t hash = fabric_hash(topo, pair->src, pair->dst, pair->key, STAGE_GROUP);
@@ -284,11 +285,11 @@ static int draw_detour(const struct topo *topo, const struct port_pair *pair)
 static int route_walked(const struct topo *topo, struct port_pair pair, int via, int *links)
 {
     struct chooser chooser = {&pair, (uint64_t)pair.dst, STAGE_WALK};
-    int at = port_switch(topo, pair.src);
+    int at = router_port_switch(topo, pair.src);
     int n = 0;
     links[n++] = fabric_port_up(topo, pair.src);
     if (via >= 0) n += walk(topo, &at, topo->router->n_switches + via, &chooser, links + n);
-    n += walk(topo, &at, port_switch(topo, pair.dst), &chooser, links + n);
+    n += walk(topo, &at, router_port_switch(topo, pair.dst), &chooser, links + n);
     links[n++] = fabric_port_down(topo, pair.dst);
     return n;
 }
@@ -419,7 +420,7 @@ static void spray(const struct topo *topo, const struct port_pair *pair, int via
 {
     struct router *router = topo->router;
     int up = fabric_port_up(topo, pair->src), down = fabric_port_down(topo, pair->dst);
-    int at = port_switch(topo, pair->src), to = port_switch(topo, pair->dst);
+    int at = router_port_switch(topo, pair->src), to = router_port_switch(topo, pair->dst);
     const uint16_t *row = distances(topo, via < 0 ? to : router->n_switches + via);
     add_share(router, up, frac);
     must(row[at] < FAR);
@@ -438,7 +439,7 @@ static void spray(const struct topo *topo, const struct port_pair *pair, int via
 static void spray_detours(const struct topo *topo, const struct port_pair *pair)
 {
     struct router *router = topo->router;
-    int here = port_switch(topo, pair->src), there = port_switch(topo, pair->dst);
+    int here = router_port_switch(topo, pair->src), there = router_port_switch(topo, pair->dst);
     int n = 0;
     for (int via = 0; via < router->n_groups; via++) n += may_detour(router, here, there, via);
     for (int via = 0; via < router->n_groups; via++) {
@@ -447,46 +448,29 @@ static void spray_detours(const struct topo *topo, const struct port_pair *pair)
     if (n == 0) spray(topo, pair, -1, 1.0);
 }
 
-/* Hops between switches, times the load of the fullest of those links. */
-static double queue_hops(const struct topo *topo, const int *links, int n, const double *load)
+/* The shortest ways and those round by groups, each as much as was settled. */
+static void spray_split(const struct topo *topo, const struct port_pair *pair,
+                        struct division split)
 {
-    double fullest = 0.0;
-    for (int i = 1; i < n - 1; i++) {
-        double at = load ? load[links[i]] / topo->links[links[i]].capacity_Bps : 0.0;
-        fullest = fmax(fullest, at);
-    }
-    return fullest * (n - 2);
-}
-
-/* UGAL with knowledge of all links: q_min h_min against q_detour h_detour. */
-static int choose_ugal(const struct topo *topo, struct port_pair pair, const double *load,
-                       int *links)
-{
-    int detour[ROUTE_MAX];
-    int n = route_shortest(topo, pair, links);
-    int n_detour = route_detour(topo, pair, detour);
-    double shortest = queue_hops(topo, links, n, load);
-    if (shortest <= queue_hops(topo, detour, n_detour, load)) return n;
-    for (int i = 0; i < n_detour; i++) links[i] = detour[i];
-    return n_detour;
+    if (split.direct > 0.0) spray(topo, pair, -1, split.direct);
+    for (int i = 0; i < split.n_detours; i++)
+        spray(topo, pair, split.detours[i].group, split.detours[i].frac);
 }
 
 /* Queue pairs after the first have keys of their own. */
-static void add_queue_pairs(const struct topo *topo, struct port_pair pair, const double *load)
+static void add_queue_pairs(const struct topo *topo, struct port_pair pair)
 {
     int n_qps = topo->fabric_spec.qps > 1 ? topo->fabric_spec.qps : 1;
     int links[ROUTE_MAX];
     uint64_t key = pair.key;
     for (int q = 0; q < n_qps; q++) {
         pair.key = key + (uint64_t)q * 0x9e3779b97f4a7c15u; /* the hash mixes; distinct is enough */
-        bool ugal = topo->fabric->routing->mode == ROUTING_UGAL;
-        int n = ugal ? choose_ugal(topo, pair, load, links)
-                     : router_route(topo, pair.src, pair.dst, pair.key, links);
+        int n = router_route(topo, pair.src, pair.dst, pair.key, links);
         add_way(topo, links, n, 1.0 / n_qps);
     }
 }
 
-void router_add(const struct topo *topo, struct port_pair pair, const double *load)
+void router_add(const struct topo *topo, struct port_pair pair, const struct adaptive *adaptive)
 {
     switch (topo->fabric->routing->mode) {
     case ROUTING_SPRAY:
@@ -495,13 +479,47 @@ void router_add(const struct topo *topo, struct port_pair pair, const double *lo
     case ROUTING_VALIANT_SPRAY:
         spray_detours(topo, &pair);
         break;
+    case ROUTING_UGAL:
+        spray_split(topo, &pair,
+                    adaptive ? adaptive_division(adaptive, pair)
+                             : (struct division){.direct = 1.0});
+        break;
     case ROUTING_STATIC:
     case ROUTING_ECMP:
     case ROUTING_VALIANT:
-    case ROUTING_UGAL:
-        add_queue_pairs(topo, pair, load);
+        add_queue_pairs(topo, pair);
         break;
     }
+}
+
+/* ---- many flows at once ---- */
+
+int router_n_groups(const struct topo *topo)
+{
+    return topo->router->n_groups;
+}
+
+bool router_may_detour(const struct topo *topo, int src, int dst, int group)
+{
+    return may_detour(topo->router, src, dst, group);
+}
+
+struct ways router_leg(const struct topo *topo, int src, int target, struct landing *landings,
+                       int *n_landings)
+{
+    struct router *router = topo->router;
+    const uint16_t *row = distances(topo, target);
+    must(row[src] < FAR);
+    router_begin(topo);
+    bring(router, row, src, (struct arrival){1.0, 0.0});
+    push_on(topo, row, row[src]);
+    *n_landings = 0;
+    for (int s = router->head[0]; s >= 0; s = router->next[s]) {
+        landings[(*n_landings)++] = (struct landing){s, router->part[s]};
+        router->part[s] = 0.0;
+    }
+    router->head[0] = -1;
+    return router_end(topo);
 }
 
 void router_begin(const struct topo *topo)

@@ -44,14 +44,30 @@ struct port_pair {
 };
 
 /* router_add — the way of a flow, or its ways, added to the present spread.
- *   load   what each link already carries, for ugal; NULL: nothing */
-void router_add(const struct topo *topo, struct port_pair pair, const double *load);
+ *   adaptive   what has settled, for ugal; NULL: no other flows */
+struct adaptive;
+void router_add(const struct topo *topo, struct port_pair pair, const struct adaptive *adaptive);
 
 /* router_begin — a new, empty spread; router_add_links adds one way inside a node; router_end hands
  * it over. */
 void router_begin(const struct topo *topo);
 void router_add_links(const struct topo *topo, const int *links, int n);
 struct ways router_end(const struct topo *topo);
+
+/* For ways by load (adaptive.h). Targets of ways are switches and, numbered behind them, groups: any
+ * switch of the group will do.
+ *
+ * router_leg — the ways of a flow from switch src to a target; ways.latency_s is not theirs.
+ *   landings[switches]   out: the switches where it ends, each once, and the part there; *n_landings of them */
+struct landing {
+    int32_t at;
+    double frac;
+};
+int router_port_switch(const struct topo *topo, int port);
+int router_n_groups(const struct topo *topo);
+bool router_may_detour(const struct topo *topo, int src, int dst, int group);
+struct ways router_leg(const struct topo *topo, int src, int target, struct landing *landings,
+                       int *n_landings);
 
 /* router_report_cut — report, once, ports that could reach each other before links failed and cannot
  * any more. Returns whether all still can. */

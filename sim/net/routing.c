@@ -49,9 +49,9 @@ const struct routing routings[] = {
     {
         .name = "ugal",
         .mode = ROUTING_UGAL,
-        .hashed = true,
         .detours = true,
-        .summary = "the shortest way unless the load on it times its hops is more than on a detour",
+        .summary =
+            "packets take a detour where its fullest link is less full than the shortest ways'",
         .source = "Singh, Load-balanced routing in interconnection networks, Stanford, 2005; Kim, "
                   "Dally, Scott & Abts, ISCA 2008, sec. 4 (UGAL-G)",
     },

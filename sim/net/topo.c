@@ -1,6 +1,7 @@
 #include "net/topo.h"
 
 #include "base/must.h"
+#include "net/adaptive.h"
 #include "net/fabric.h"
 #include "net/node.h"
 #include "net/router.h"
@@ -313,9 +314,19 @@ struct ways topo_spread(const struct topo *topo, const struct route_ask *ask)
     router_add_links(topo, links, route_out(topo, &passage, links));
     struct port_pair pair = {topo_port(topo, passage.src_node, passage.out),
                              topo_port(topo, passage.dst_node, passage.in), ask->key};
-    router_add(topo, pair, ask->load);
+    router_add(topo, pair, ask->adaptive);
     router_add_links(topo, links, route_in(topo, &passage, links));
     return router_end(topo);
+}
+
+void topo_offer(const struct topo *topo, const struct route_ask *ask, struct adaptive *adaptive,
+                struct arena *perm)
+{
+    struct passage passage = find_passage(topo, ask);
+    if (passage.src_node == passage.dst_node) return;
+    struct port_pair pair = {topo_port(topo, passage.src_node, passage.out),
+                             topo_port(topo, passage.dst_node, passage.in), ask->key};
+    adaptive_add(adaptive, pair, perm);
 }
 
 bool topo_single(const struct topo *topo)

@@ -165,18 +165,23 @@ int topo_route(const struct topo *topo, struct endpoint src, struct endpoint dst
 
 /* topo_spread — the same as parts of the flow on links, each link once: packets may be spread over
  * many ways, and queue pairs take each their own. Overwritten by the next call.
- *   load   what each link already carries, in any unit of rate: what "ugal" goes by; NULL = nothing */
+ *   adaptive   what "ugal" goes by, settled; NULL = no other flows */
+struct adaptive;
 struct route_ask {
     struct endpoint src, dst;
     int rail;
     uint64_t key;
-    const double *load;
+    const struct adaptive *adaptive;
 };
 struct ways topo_spread(const struct topo *topo, const struct route_ask *ask);
 
+/* topo_offer — the flow is one of those that choose their ways together; nothing where it stays in a node. */
+void topo_offer(const struct topo *topo, const struct route_ask *ask, struct adaptive *adaptive,
+                struct arena *perm);
+
 /* topo_single — does every flow take one way, that of topo_route? */
 bool topo_single(const struct topo *topo);
-/* topo_by_load — does route_ask.load matter? */
+/* topo_by_load — does route_ask.adaptive matter? */
 bool topo_by_load(const struct topo *topo);
 
 /* topo_reroute — routes as they are after links have failed (link.failed set or taken back). Reports a

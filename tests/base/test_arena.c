@@ -53,6 +53,17 @@ static void growing_keeps_what_was_there(void **state)
     assert_non_null(arena_grow(perm, int, NULL, 0, 4));
 }
 
+static void the_upper_half_is_not_touched_by_what_the_lower_keeps(void **state)
+{
+    struct arena *perm = *state;
+    struct arena upper = arena_upper_half(perm);
+    int *not_kept = arena_new(&upper, int, 1000);
+    not_kept[999] = 7;
+    int *kept = arena_new(perm, int, 1000);
+    assert_true(kept + 1000 < not_kept && upper.end == perm->end);
+    assert_int_equal(not_kept[999], 7);
+}
+
 static void text_is_formatted_to_any_length(void **state)
 {
     struct arena *perm = *state;
@@ -142,6 +153,7 @@ int main(void)
         cmocka_unit_test(lines_begin_at_a_cache_line),
         cmocka_unit_test(a_scratch_copy_gives_back_on_return),
         cmocka_unit_test(growing_keeps_what_was_there),
+        cmocka_unit_test(the_upper_half_is_not_touched_by_what_the_lower_keeps),
         cmocka_unit_test(text_is_formatted_to_any_length),
         cmocka_unit_test(a_full_arena_or_an_overflow_ends_the_program_with_2),
         cmocka_unit_test(the_last_bytes_can_be_used_and_no_more),

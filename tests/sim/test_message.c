@@ -116,13 +116,6 @@ static bool is_pipelined(const struct coll_algo *algo)
     return rooted && strcmp(algo->name, "ring") == 0;
 }
 
-/* Ways then depend on the order in which flows begin, and equal moments are no tie. */
-static bool is_by_load(const struct setting *at)
-{
-    const char *routing = fabrics[at->fabric].spec->routing;
-    return routing && strcmp(routing, "ugal") == 0;
-}
-
 /* All ranks do the same in each step, with equal messages: then lock step is no assumption. Where some
  * pairs meet on a link and some do not, pairs of a doubling that are done go on to the next step, which
  * lock step does not let them. */
@@ -134,7 +127,7 @@ static bool is_synchronous(const struct setting *at)
     int n = ranks_of(at);
     bool halves = at->algo->kind == COLL_ALLGATHER || at->algo->kind == COLL_REDUCE_SCATTER;
     bool two_level = halves && strcmp(at->algo->name, "hierarchical") == 0;
-    if (is_pipelined(at->algo) || two_level || is_by_load(at)) return false;
+    if (is_pipelined(at->algo) || two_level) return false;
     for (int i = 0; i < 3; i++) {
         if (strcmp(at->algo->name, others[i]) == 0) return true;
         if (strcmp(at->algo->name, doubling[i]) == 0) {
@@ -405,10 +398,10 @@ static void assert_moved(int i, const char *routing, const struct coll_algo *alg
 
 static void switches_of_a_symmetric_fabric_are_alike(void **state)
 {
-    static const char *const by[] = {"static", "spray", "valiant-spray"};
+    static const char *const by[] = {"static", "spray", "valiant-spray", "ugal"};
     for (int i = 0; i < N_ROUND; i++) {
-        for (int r = 0; r < 3; r++) {
-            if (r == 2 && !fabric_find(round_about[i].spec.kind)->group) continue;
+        for (int r = 0; r < 4; r++) {
+            if (r >= 2 && !fabric_find(round_about[i].spec.kind)->group) continue;
             for (int a = 0; a < n_coll_algos; a++) {
                 if (coll_algos[a].servers || is_pair(&coll_algos[a])) continue;
                 assert_moved(i, by[r], &coll_algos[a], **(struct arena **)state);
