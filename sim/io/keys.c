@@ -58,7 +58,7 @@ static const struct field model_fields[] = {
     BOOL("norm_biases", struct model_keys, norm_biases, "false", "LayerNorm instead of RMSNorm"),
     BOOL("qk_norm", struct model_keys, qk_norm, "false", "queries and keys are normalised per head"),
     BOOL("dropout", struct model_keys, dropout, "false", "dropout behind attention and MLP"),
-    BOOL("fused_attention", struct model_keys, fused_attention, "false", "attention in one kernel that moves nothing of size s^2 (FlashAttention)"),
+    BOOL("fused_attention", struct model_keys, fused_attention, "false", "attention in one kernel that moves nothing of size s^2 (FlashAttention); not given: true in decoders that are gated and rotary, as LLaMA and those after it"),
 };
 static const struct field strategy_fields[] = {
     TEXT("kind", struct strategy_keys, kind, "ddp", "one of the strategies"),

@@ -233,6 +233,20 @@ static const struct model_kind *numbered_kind(const struct loader *load,
     return kind;
 }
 
+/* fused_kind — decoders of LLaMA's kind, gated and rotated, are of 2023 and later, when one kernel for
+ * attention had become usual: theirs is fused where the scenario does not say. */
+static const struct model_kind *fused_kind(const struct loader *load, const struct json_node *node,
+                                           const struct model_kind *kind)
+{
+    const unsigned asked = TEXT_GATED | TEXT_ROTARY, barred = TEXT_NORM_BIASES | TEXT_ENCODER;
+    if (kind->build != transformer || json_get(node, "fused_attention")) return kind;
+    if (((unsigned)kind->sizes[TEXT_STYLE] & (asked | barred)) != asked) return kind;
+    struct model_kind *fused = arena_new(load->perm, struct model_kind, 1);
+    *fused = *kind;
+    fused->sizes[TEXT_STYLE] |= TEXT_FUSED_ATTENTION;
+    return fused;
+}
+
 static void load_model_kind(const struct loader *load, const struct json_node *node,
                             const struct model_keys *keys)
 {
@@ -250,6 +264,7 @@ static void load_model_kind(const struct loader *load, const struct json_node *n
     }
     if (numbered && !fits_together(load, node, kind, keys->sequence_length)) return;
     if (!takes_length(load, node, kind, keys->sequence_length)) return;
+    kind = fused_kind(load, node, kind);
     load->in->model = kind->build(kind, keys->sequence_length, load->perm);
     load->in->plain_attention = kind->build == transformer && !json_get(node, "fused_attention") &&
                                 !(kind->sizes[TEXT_STYLE] & TEXT_FUSED_ATTENTION);

@@ -12,6 +12,7 @@
 #include "workload/transformer.h"
 #include "workload/unet.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* Parameter counts: torchvision's table of pre-trained weights (num_params) and, for transformers,
@@ -220,10 +221,59 @@ const struct model_kind model_kinds[] = {
 /* clang-format on */
 const int n_model_kinds = (int)(sizeof model_kinds / sizeof *model_kinds);
 
+static const struct {
+    const char *name, *known;
+} other_names[] = {
+    {"llama3.1-8b", "llama3-8b"},
+    {"llama3.1-70b", "llama3-70b"},
+    {"llama3.3-70b", "llama3-70b"},
+    {"llama3-405b", "llama3.1-405b"},
+    {"gpt-neox", "gpt-neox-20b"},
+    {"mixtral", "mixtral-8x7b"},
+    {"deepseek-v3", "deepseek-v3-671b"},
+    {"deepseek-v2", "deepseek-v2-236b"},
+    {"kimi-k2", "kimi-k2-1t"},
+    {"grok-1", "grok1-314b"},
+    {"bloom", "bloom-176b"},
+    {"tinyllama", "tinyllama-1.1b"},
+    {"gpt3", "gpt3-175b"},
+    {"inception3", "inception-v3"},
+};
+
+/* next_of — the next sign of a name in small letters; "-" and "_" count between digits only, where
+ * they part two numbers. */
+static int next_of(const char **at, int before)
+{
+    bool parted = false;
+    for (; **at == '-' || **at == '_'; (*at)++) parted = true;
+    int sign = tolower((unsigned char)**at);
+    if (parted && isdigit(before) && isdigit(sign)) return '-';
+    if (sign != 0) (*at)++;
+    return sign;
+}
+
+/* Names are written with and without "-" and "_", and in capitals. */
+static bool same_name(const char *a, const char *b)
+{
+    int sign = '-';
+    do {
+        int before = sign;
+        sign = next_of(&a, before);
+        if (next_of(&b, before) != sign) return false;
+    } while (sign != 0);
+    return true;
+}
+
 const struct model_kind *model_find(const char *name)
 {
     for (int i = 0; i < n_model_kinds; i++) {
         if (strcmp(model_kinds[i].name, name) == 0) return &model_kinds[i];
+    }
+    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++) {
+        if (same_name(other_names[i].name, name)) name = other_names[i].known;
+    }
+    for (int i = 0; i < n_model_kinds; i++) {
+        if (same_name(model_kinds[i].name, name)) return &model_kinds[i];
     }
     return NULL;
 }

@@ -87,6 +87,8 @@ struct model_kind {
 };
 extern const struct model_kind model_kinds[];
 extern const int n_model_kinds;
+
+/* model_find — by its name, however "-", "_" and capitals are written, or another that it has. */
 const struct model_kind *model_find(const char *name);
 
 int64_t model_n_parameters(const struct model *model);

@@ -715,6 +715,26 @@ static void attention_is_plain_where_nobody_says_how_it_is(void **state)
     assert_false(plain_attention("\"resnet50\"", *state));
 }
 
+/* Decoders of LLaMA's kind fuse it: as with the key, and unlike with false, where scores are kept. */
+static void attention_is_fused_in_decoders_of_2023_and_later(void **state)
+{
+    static const char *const models[] = {"\"llama2-7b\"",
+                                         "{\"name\": \"llama2-7b\", \"fused_attention\": true}",
+                                         "{\"name\": \"llama2-7b\", \"fused_attention\": false}"};
+    double kept[3];
+    for (int i = 0; i < 3; i++) {
+        const char *text =
+            arena_text(*state,
+                       "{\"gpu\": \"a100-sxm-80\", \"batch_per_gpu\": 1, \"n_gpus\": 1, "
+                       "\"model\": %s}",
+                       models[i]);
+        kept[i] = model_kept_elements(must_load(text, *state)->model);
+    }
+    assert_close(kept[0], kept[1], 0.0);
+    assert_true(kept[2] > 1.2 * kept[0]);
+    assert_false(plain_attention("\"llama2-7b\"", *state));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -738,6 +758,7 @@ int main(void)
         cmocka_unit_test(one_server_needs_no_network),
         cmocka_unit_test(the_log_tells_defaults_from_what_was_written),
         cmocka_unit_test(attention_is_plain_where_nobody_says_how_it_is),
+        cmocka_unit_test(attention_is_fused_in_decoders_of_2023_and_later),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_file_of_17_MB_is_refused),
         cmocka_unit_test(a_missing_file_is_reported),

@@ -102,6 +102,36 @@ static void every_tensor_has_one_layer(void **state)
     }
 }
 
+/* As hubs and papers write them; a sign that parts two numbers counts: 27b is not 2 of 7b. */
+static void models_are_found_however_their_names_are_written(void **state)
+{
+    static const char *const cases[][2] = {
+        {"bert_large", "bert-large"},
+        {"Llama-2-7b", "llama2-7b"},
+        {"inception_v3", "inception-v3"},
+        {"Meta-free", NULL},
+        {"llama-3.1-8B", "llama3-8b"},
+        {"DeepSeek-V3", "deepseek-v3-671b"},
+        {"resnet50_v1.5", "resnet50-v1.5"},
+        {"llama-27b", NULL},
+        {"qwen-38b", NULL},
+        {"Qwen3_8B", "qwen3-8b"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct model_kind *kind = model_find(cases[i][0]);
+        if (!cases[i][1]) {
+            assert_null(kind);
+            continue;
+        }
+        assert_non_null(kind);
+        assert_string_equal(kind->name, cases[i][1]);
+    }
+    for (int i = 0; i < n_model_kinds; i++) {
+        assert_ptr_equal(model_find(model_kinds[i].name), &model_kinds[i]);
+    }
+    (void)state;
+}
+
 static void unknown_model_is_not_found(void **state)
 {
     (void)state;
@@ -134,6 +164,7 @@ int main(void)
         cmocka_unit_test(blocks_stand_in_order),
         cmocka_unit_test(every_tensor_has_one_layer),
         cmocka_unit_test(unknown_model_is_not_found),
+        cmocka_unit_test(models_are_found_however_their_names_are_written),
         cmocka_unit_test(early_tensor_is_claimed_by_its_layer),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
