@@ -27,7 +27,8 @@ static void write_rows(FILE *out, struct measured *const *all, int n)
 static void write_all(const struct options *options, struct measured *const *all, int n,
                       struct arena *perm)
 {
-    const struct server *server = all[0] ? all[0]->server : NULL;
+    must(all[0]); /* nothing was reported, so all files were read */
+    const struct server *server = all[0]->server;
     struct sink sink = sink_open(options->out, perm);
     if (server)
         server_profile(server, profile_name(options->out, perm), options->base, sink.out);
