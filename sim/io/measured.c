@@ -10,6 +10,7 @@ const struct measured_format measured_formats[] = {
     {"nccl-tests-json", "output of nccl-tests with -J", WHOLE(nccl_json)},
     {"nccl-topology", "what NCCL_TOPO_DUMP_FILE writes and NCCL_TOPO_FILE reads (XML)",
      WHOLE(nccl_topo)},
+    {"products", "CSV of matrix products: columns m, n, k and a time or a rate", WHOLE(products)},
     {"steps", "CSV with one row per training step: a column of times, its unit in its name",
      WHOLE(step_csv)},
     {"nccl-tests", "text of nccl-tests and rccl-tests, of all versions", LINES(nccl_text)},
@@ -18,7 +19,9 @@ const struct measured_format measured_formats[] = {
     {"nvidia-topo", "nvidia-smi topo -m", LINES(nvidia_topo)},
     {"rocm-topo", "rocm-smi --showtopo", LINES(rocm_topo)},
     {"megatron", "log of Megatron-LM and its relatives", LINES(megatron)},
-    {"deepspeed", "log of DeepSpeed", LINES(deepspeed)},
+    {"deepspeed", "log of DeepSpeed", LINES(deepspeed), .gives_way_to = "megatron"},
+    {"trainer", "log of torchtitan, NeMo, nanoGPT, llm.c or the Trainer of Hugging Face",
+     LINES(trainer)},
 };
 const int n_measured_formats = sizeof measured_formats / sizeof measured_formats[0];
 
@@ -76,22 +79,44 @@ static void take_whole(struct reading *reading, const struct measured_format *fo
                format->name);
 }
 
+/* given_way — the format from this line on: what was read so far said less, and is left out. */
+static const struct measured_format *
+given_way(struct reading *reading, const struct measured_format *format, const char *line)
+{
+    const struct measured_format *other = measured_formats;
+    if (!format->gives_way_to) return format;
+    while (strcmp(other->name, format->gives_way_to) != 0) other++;
+    if (!other->claims(line)) return format;
+    for (int r = 0; r < reading->n_rows; r++)
+        reading_skip(reading, "rows beside those of another log");
+    reading->n_rows = 0;
+    memset(reading->state, 0, READING_STATE_B);
+    return other;
+}
+
+static const char *why_left_out(enum line_state state)
+{
+    return state == LINE_LONG     ? "lines longer than 1 MiB"
+           : state == LINE_BINARY ? "lines with bytes that are no text"
+                                  : NULL;
+}
+
 /* take_lines — from the first line that a format claims; what stands before is not its. */
 static const struct measured_format *
-take_lines(struct reading *reading, const struct measured_format *format, struct lines *lines)
+take_lines(struct reading *reading, const struct measured_format *as, struct lines *lines)
 {
+    const struct measured_format *format = as;
     char *line = NULL;
     for (enum line_state state; (state = lines_next(lines, &line)) != LINE_END;) {
         reading->line = lines->number;
-        if (state == LINE_LONG)
-            reading_skip(reading, "lines longer than 1 MiB");
-        else if (state == LINE_BINARY)
-            reading_skip(reading, "lines with bytes that are no text");
-        else {
-            char *plain = reading_plain(line);
-            if (!format) format = claimant(plain);
-            if (format) format->line(reading, plain);
+        const char *why = why_left_out(state);
+        if (why) {
+            reading_skip(reading, why);
+            continue;
         }
+        char *plain = reading_plain(line);
+        if (!as) format = format ? given_way(reading, format, plain) : claimant(plain);
+        if (format) format->line(reading, plain);
     }
     if (format) format->end(reading);
     return format;

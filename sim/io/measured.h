@@ -18,6 +18,8 @@ struct measured_format {
     bool (*claims)(const char *line); /* a line that only this format has */
     void (*line)(struct reading *reading, char *line);
     void (*end)(struct reading *reading);
+    /* a format whose lines say more where both stand in one log: from its first line on, it is the file's */
+    const char *gives_way_to;
 };
 extern const struct measured_format measured_formats[];
 extern const int n_measured_formats;

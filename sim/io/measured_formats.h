@@ -21,7 +21,9 @@ MEASURED_LINES(rocm_topo);
 MEASURED_WHOLE(nccl_topo);
 MEASURED_LINES(megatron);
 MEASURED_LINES(deepspeed);
+MEASURED_LINES(trainer);
 MEASURED_WHOLE(step_csv);
+MEASURED_WHOLE(products);
 MEASURED_WHOLE(raw_csv);
 
 /* nccl_collective — the collective of a program or file by its name ("all_reduce_perf",

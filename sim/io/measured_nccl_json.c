@@ -17,9 +17,13 @@ struct run {
 
 bool nccl_json_opens(const char *text, size_t length)
 {
+    static const char blanks[] = " \t\r\n";
     size_t at = 0;
-    while (at < length && strchr(" \t\r\n", text[at])) at++;
-    return at < length && text[at] == '{';
+    while (at < length && strchr(blanks, text[at])) at++;
+    if (at >= length || text[at++] != '{') return false;
+    /* a Python dictionary in a log has no double quotes */
+    while (at < length && strchr(blanks, text[at])) at++;
+    return at < length && text[at] != '\'';
 }
 
 static const char *text_of(const struct json_node *node)

@@ -297,7 +297,7 @@ static void take_tag(struct walk *walk)
 static bool links_apart(const struct walk *walk)
 {
     const struct server *server = walk->server;
-    int group[SERVER_MAX_GPUS + 1]; /* the last: the switch */
+    int group[SERVER_MAX_GPUS + 1] = {0}; /* the last: the switch */
     bool apart = false;
     for (int g = 0; g <= server->n_gpus; g++) group[g] = g;
     for (int g = 0; g < server->n_gpus; g++) {

@@ -241,7 +241,7 @@ static void fill_nic(struct reading *reading, const struct matrix *matrix, int p
 /* links_apart — is there a GPU that NVLinks do not lead to? */
 static bool links_apart(const struct matrix *matrix)
 {
-    int group[SERVER_MAX_GPUS];
+    int group[SERVER_MAX_GPUS] = {0};
     bool any = false;
     bool apart = false;
     for (int g = 0; g < matrix->n_gpus; g++) group[g] = g;

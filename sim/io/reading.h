@@ -31,6 +31,7 @@ struct reading_skip {
 /* what the command line says that the file may not */
 struct reading_options {
     const char *collective;      /* NULL: as the file says */
+    const char *dtype;           /* of products; NULL: likewise */
     int n_ranks, ranks_per_node; /* 0: likewise */
     double batch;                /* samples of a step, all GPUs; 0: likewise */
 };

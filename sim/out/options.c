@@ -167,8 +167,9 @@ const struct option_row option_rows[] = {
      "nominal peaks, stay as there"},
     {"--device", NULL, TEXT(device), FOR(COMMAND_FIT), "NAME", NULL,
      "of a table of products: rows with this in the column gpu"},
-    {"--dtype", NULL, TEXT(dtype), FOR(COMMAND_FIT), "TYPE", NULL,
-     "products and attention of this type alone (default: all types share edge and floor)"},
+    {"--dtype", NULL, TEXT(dtype), FOR(COMMAND_FIT) | FOR(COMMAND_IMPORT), "TYPE", NULL,
+     "fit: products and attention of this type alone (default: all types share edge and floor); "
+     "import: type of products where the file does not say"},
     {"--folds", NULL, TEXT(folds), FOR(COMMAND_FIT), "N", NULL,
      "parts of the shapes for left-out errors (default 10; 2 = halves)"},
     {"--against", NULL, REPEATED(against), FOR_AGAINST, "SCENARIO", NULL,

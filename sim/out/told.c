@@ -28,6 +28,7 @@ const char *told_read(const struct options *options, struct reading_options *how
     if (!wrong)
         wrong = read_count("--ranks-per-node", options->ranks_per_node, COUNT_MAX, &per_node, perm);
     if (!wrong) wrong = read_count("--batch", options->batch, BATCH_MAX, &how->batch, perm);
+    how->dtype = options->dtype;
     how->n_ranks = (int)ranks;
     how->ranks_per_node = (int)per_node;
     if (wrong || !options->op) return wrong;

@@ -282,6 +282,136 @@ static void logs_of_training_give_one_row_per_step(void **state)
     assert_int_equal(table->raw.rows[0].batch, 256);
 }
 
+/* 64 samples of 2,048 tokens on 8 GPUs at 16,384 tokens/s each: 1 s; what a second rank prints is left out */
+static void rates_of_torchtitan_become_times(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("[rank0]:[titan] 2030-01-01 00:00:00,000 - root - INFO - Building 2-D device "
+                  "mesh with ['dp_shard', 'tp'], "
+                  "[4, 2]\n"
+                  "[titan] Trainer is initialized with local batch size 16, global batch size 64, "
+                  "gradient accumulation "
+                  "steps 1, sequence length 2048, total steps 10 (warmup 2)\n"
+                  "[titan] step:  1  loss:  8.0  memory:  1.2GiB(0.8%)  tps: 16,384  tflops: 0.4  "
+                  "mfu: 0.04%\n"
+                  "[titan] step:  1  loss:  8.0  memory:  1.2GiB(0.8%)  tps: 16,384  tflops: 0.4  "
+                  "mfu: 0.04%\n"
+                  "[titan] step:  2  loss:  8.0  memory:  1.2GiB(0.8%)  wps: 8,192  mfu: 0.04%\n",
+                  NULL, &diag, *state);
+    assert_string_equal(measured->format->name, "trainer");
+    assert_int_equal(measured->raw.n_rows, 2);
+    assert_int_equal(measured->raw.rows[0].n_ranks, 8);
+    assert_int_equal(measured->raw.rows[0].batch, 64);
+    assert_close(measured->raw.rows[0].time_s, 1.0, 1e-12);
+    assert_close(measured->raw.rows[1].time_s, 2.0, 1e-12);
+    assert_int_equal(n_skipped(measured, "another rank"), 1);
+}
+
+static void a_rate_of_tokens_alone_is_no_time(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("step: 1 loss: 8.0 tps: 100\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:1: nothing to use"));
+    assert_non_null(strstr(diag.messages[0], "before the log tells batch"));
+    assert_null(read_text(
+        "Trainer is initialized with local batch size 1, global batch size 4, sequence length 8\n"
+        "step: 1 loss: 8.0 tps: 100\n",
+        NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "--ranks N tells"));
+}
+
+/* world sizes of torchtitan's newer head: 2 x 4 x 2 = 16, expert parallelism lies across them */
+static void a_mesh_told_by_name_counts_its_gpus(void **state)
+{
+    struct diag diag;
+    const struct measured *measured = read_text(
+        "Building device mesh with parallelism: pp=2, dp_replicate=1, dp_shard=4, cp=1, tp=2, "
+        "ep=4\n"
+        "Trainer is initialized with local batch size 1, global batch size 4, sequence length 160\n"
+        "step: 3 loss: 8.0 tps: 10 mfu: 1%\n",
+        NULL, &diag, *state);
+    assert_int_equal(measured->raw.rows[0].n_ranks, 16);
+    assert_close(measured->raw.rows[0].time_s, 4.0, 1e-12);
+}
+
+static void times_of_other_trainers_are_read_with_their_unit(void **state)
+{
+    static const struct {
+        const char *line;
+        double time_s;
+        int64_t batch;
+    } cases[] = {
+        {"iter 10: loss 3.1, time 135.26ms, mfu 24.47%\n", 0.13526, 0},
+        {"step    10 | loss: 3.1 | lr: 1e-4 | dt: 250.50ms | tok/sec: 2000.00\n", 0.2505, 0},
+        {"step   1/10 | loss 11.0 (+nanz)| norm 22.1 (+nanz)| lr 8.57e-07 | 2575.63 ms | 39.0% "
+         "bf16 MFU | 203557 tok/s\n",
+         2.57563, 0},
+        {"Training epoch 0, iteration 1/9 | lr: 4e-06 | global_batch_size: 8 | train_step_timing "
+         "in s: 2.505\n",
+         2.505, 8},
+        {"Epoch 0: 99% [train_step_timing in s=9.9]\rEpoch 0: 100% [global_step=99.0, "
+         "train_step_timing in s=3.130]\n",
+         3.13, 0},
+        {"{'train_runtime': 40.0, 'train_samples_per_second': 19.992, 'train_steps_per_second': "
+         "2.5, "
+         "'epoch': 3.0}\n",
+         0.4, 8},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct diag diag;
+        const struct measured *measured = read_text(cases[c].line, NULL, &diag, *state);
+        assert_non_null(measured);
+        assert_string_equal(measured->format->name, "trainer");
+        assert_close(measured->raw.rows[0].time_s, cases[c].time_s, 1e-12);
+        assert_int_equal(measured->raw.rows[0].batch, cases[c].batch);
+    }
+}
+
+static void a_log_of_both_is_megatrons(void **state)
+{
+    struct diag diag;
+    const struct measured *measured = read_text(
+        "[INFO] [timer.py:260:stop] epoch=0, CurrSamplesPerSec=61.3, MemAllocated=6.0GB\n"
+        " iteration 2/ 9 | elapsed time per iteration (ms): 500.0 | global batch size: 32 |\n",
+        NULL, &diag, *state);
+    assert_string_equal(measured->format->name, "megatron");
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_int_equal(measured->raw.rows[0].batch, 32);
+}
+
+/* 2 x 1000^3 in 100 us are 20 TFLOP/s; a table of products is none of steps */
+static void tables_of_products_are_read_by_their_columns(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("M,N,K,dtype,Time (ms),TFLOPs,layout\n1000,1000,1000,torch.bfloat16,0.1,20.0,NT\n"
+                  "1000,1000,1000,half,0.1,40,nn\n1000,1000,0,half,0.1,,\n10,10,10,int4,1,,\n"
+                  "1000,2000,1000,fp8,,40,\n",
+                  NULL, &diag, *state);
+    assert_string_equal(measured->format->name, "products");
+    assert_int_equal(measured->raw.n_rows, 2);
+    assert_string_equal(measured->raw.rows[0].dtype, "bf16");
+    assert_string_equal(measured->raw.rows[0].layout, "nt");
+    assert_close(measured->raw.rows[0].time_s, 1e-4, 1e-12);
+    assert_close(measured->raw.rows[1].time_s, 1e-4, 1e-12);
+    assert_int_equal(measured->raw.rows[1].line, 6);
+    assert_int_equal(n_skipped(measured, "contradict"), 1);
+    assert_int_equal(n_skipped(measured, "whole numbers"), 1);
+    assert_int_equal(n_skipped(measured, "type that is not known"), 1);
+}
+
+static void products_of_several_gpus_or_without_a_unit_are_refused(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("gpu,precision,m,n,k,tflops\na,fp16,1,2,3,4\nb,fp16,1,2,3,4\n", NULL,
+                          &diag, *state));
+    assert_string_equal(diag.messages[0],
+                        "text:3: is another GPU (b) than the rows before (a): a profile is of one");
+    assert_null(read_text("m,n,k,time\n1,2,3,4\n", NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "text:1: has no column of times with their unit"));
+}
+
 static void a_time_in_seconds_is_read_as_such(void **state)
 {
     struct diag diag;
@@ -718,6 +848,13 @@ int main(void)
         cmocka_unit_test(sizes_per_rank_become_whole_sizes),
         cmocka_unit_test(the_unit_of_perftest_is_read_from_its_head),
         cmocka_unit_test(logs_of_training_give_one_row_per_step),
+        cmocka_unit_test(rates_of_torchtitan_become_times),
+        cmocka_unit_test(a_rate_of_tokens_alone_is_no_time),
+        cmocka_unit_test(a_mesh_told_by_name_counts_its_gpus),
+        cmocka_unit_test(times_of_other_trainers_are_read_with_their_unit),
+        cmocka_unit_test(a_log_of_both_is_megatrons),
+        cmocka_unit_test(tables_of_products_are_read_by_their_columns),
+        cmocka_unit_test(products_of_several_gpus_or_without_a_unit_are_refused),
         cmocka_unit_test(a_time_in_seconds_is_read_as_such),
         cmocka_unit_test(a_matrix_of_links_becomes_a_server),
         cmocka_unit_test(the_topology_file_of_nccl_becomes_a_server),
