@@ -169,12 +169,14 @@ void library_limit_connections(const struct library *lib, const struct coll_req 
     double most_Bps = row->net.connection_Bps > 0 ? row->net.connection_Bps : HUGE_VAL;
     if (row->net.window_B > 0 && round_trip_s > 0)
         most_Bps = fmin(most_Bps, row->net.window_B / round_trip_s);
-    if (isinf(most_Bps) || !leaves_node(req)) return;
+    double cap_Bps = row->net.rank_Bps > 0 ? row->net.rank_Bps * req->ranks_per_node : HUGE_VAL;
+    if (!leaves_node(req)) return;
     double n = fmax(library_channels(lib, row, req), req->n_channels);
     /* each member of a node has its own to each peer of an all-to-all */
     int others = req->n_ranks - req->ranks_per_node;
     if (req->kind == COLL_ALLTOALL) n *= (double)others * req->ranks_per_node;
-    row->net_cap_Bps = most_Bps * n / lib->n_channels;
+    cap_Bps = fmin(cap_Bps, most_Bps * n);
+    if (isfinite(cap_Bps)) row->net_cap_Bps = cap_Bps / lib->n_channels;
 }
 
 double library_leaving_Bps(const struct lib_choice *row)

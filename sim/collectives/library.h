@@ -34,6 +34,7 @@ struct lib_tuner {
 struct lib_net {
     double handshake_s; /* per hop of a message that is not sent eagerly: both ends first agree */
     double connection_Bps; /* most that one connection carries; 0: no limit */
+    double rank_Bps;       /* most that one rank sends to other servers; 0: no limit */
     double window_B;       /* bytes in flight on one connection; 0: no limit */
     double eager_B; /* size at which half of it is paid; larger ones pay it all, in the limit */
     double peer_s; /* per peer on another node that a rank has in an all-to-all; 0: as per_peer_s */
@@ -119,7 +120,8 @@ struct lib_choice library_row(const struct library *lib, const struct lib_choice
                               const struct coll_req *req);
 
 /* library_limit_connections — a channel sends to a peer on another node over a connection of its own, which
- * carries no more than it may, nor more than a window for each round trip. Sets net_cap_Bps of a request's
+ * carries no more than it may, nor more than a window for each round trip; the ranks of a node together no
+ * more than each of them may. Sets net_cap_Bps of a request's
  * row. Source: bandwidth-delay product, Jacobson & Braden, RFC 1072, 1988. */
 void library_limit_connections(const struct library *lib, const struct coll_req *req,
                                double round_trip_s, struct lib_choice *row);

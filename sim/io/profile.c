@@ -111,6 +111,7 @@ static const struct field nic_fields[] = {
     REAL("inject_latency", DIM_TIME, struct nic_profile, inject_s, 0, 10, "0us", "what that takes for each peer in an all-to-all"),
     REAL("alltoall_efficiency", DIM_FRACTION, struct nic_profile, alltoall_efficiency, 0, 1, "0", "share of the line rate that a large all-to-all reaches; 0 = as efficiency"),
     REAL("connection_bandwidth", DIM_RATE, struct nic_profile, connection_Bps, 0, LARGE, "0GB/s", "most that one connection carries, of which each channel of the library has one to each of its peers; 0 = no limit"),
+    REAL("rank_bandwidth", DIM_RATE, struct nic_profile, rank_Bps, 0, LARGE, "0GB/s", "most that one rank sends to other servers, whose thread copies what it sends; 0 = no limit"),
     REAL("window", DIM_SIZE, struct nic_profile, window_B, 0, LARGE, "0B", "bytes in flight on one connection: a round trip passes no more; 0 = no limit"),
     BOOL("in_order", struct nic_profile, in_order, "true", "what is sent arrives in its order, as protocols with flags in the data (LL128) need"),
     BOOL("rings_only", struct nic_profile, rings_only, "false", "NCCL is told to use rings of protocol Simple alone between servers, as the card's maker sets it up"),

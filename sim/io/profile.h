@@ -54,6 +54,7 @@ struct nic_profile {
         alltoall_efficiency; /* as efficiency, where each rank sends to all others at once; 0: the same */
     bool in_order;           /* a line of 128 B arrives as a whole */
     bool rings_only;         /* between servers, of protocol Simple */
+    double rank_Bps;         /* most that one rank sends; 0: no limit */
     bool rdma;               /* can read GPU memory itself (if the server lets it) */
     const struct measured *measured; /* the messages it was fitted to; NULL = not known */
 };

@@ -546,6 +546,7 @@ static void apply_windows(struct library_profile *profile, const struct nic_prof
     for (int i = 0; i < profile->library.n_choices; i++) {
         struct lib_net *net = &profile->library.choices[i].net;
         net->connection_Bps = nic->connection_Bps;
+        net->rank_Bps = nic->rank_Bps;
         net->window_B = window_B;
     }
 }

@@ -511,6 +511,26 @@ static void a_connection_carries_a_window_for_each_round_trip(void **state)
     assert_true(isinf(library_leaving_Bps(&row)));
 }
 
+/* 2.5 GB/s a rank over 8 channels: one rank on a node 0.3125 GB/s a channel, 8 ranks eight times that; the
+ * narrower of it and of connections of 1 GB/s counts. */
+static void ranks_of_a_node_send_what_each_of_them_may(void **state)
+{
+    (void)state;
+    struct lib_choice row = {
+        .kind = COLL_ALLREDUCE, .channel_cap_Bps = INFINITY, .net.rank_Bps = 2.5e9};
+    struct library lib = {.choices = &row, .n_choices = 1, .n_channels = 8};
+    struct coll_req req = of_size(1e9);
+    req.ranks_per_node = 1;
+    library_limit_connections(&lib, &req, 50e-6, &row);
+    assert_close(library_leaving_Bps(&row), 0.3125e9, 1e-12);
+    req.ranks_per_node = 8;
+    library_limit_connections(&lib, &req, 50e-6, &row);
+    assert_close(library_leaving_Bps(&row), 2.5e9, 1e-12);
+    row.net.connection_Bps = 1e9;
+    library_limit_connections(&lib, &req, 50e-6, &row);
+    assert_close(library_leaving_Bps(&row), 1e9, 1e-12);
+}
+
 /* As coll_tuned_allreduce_algorithm and NCCL_ALGO do. */
 static void a_forced_algorithm_goes_beyond_its_sizes_and_ranks(void **state)
 {
@@ -532,6 +552,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_forced_algorithm_goes_beyond_its_sizes_and_ranks),
+        cmocka_unit_test(ranks_of_a_node_send_what_each_of_them_may),
         cmocka_unit_test(a_connection_carries_a_window_for_each_round_trip),
         cmocka_unit_test(fastest_changes_where_the_closed_forms_cross),
         cmocka_unit_test(earlier_row_wins_a_tie),
