@@ -196,56 +196,6 @@ void idheap_set(struct idheap *heap, int32_t id, double key)
     find_first(heap);
 }
 
-enum { DIGIT_BITS = 11, N_DIGITS = 6, N_VALUES = 1 << DIGIT_BITS, WORTH_SORTING = 2048 };
-
-static uint32_t digit_of(const struct idheap_entry *entry, int digit)
-{
-    uint64_t bits;
-    memcpy(&bits, &entry->key, sizeof bits);
-    return (uint32_t)(bits >> (digit * DIGIT_BITS)) & (N_VALUES - 1);
-}
-
-/* By key, equal keys in the order in which they stand: from the lowest digit of their bits to the highest.
- * Source: Knuth, The Art of Computer Programming 3, sec. 5.2.5. Returns where they are. */
-static struct idheap_entry *sort(struct idheap_entry *from, int32_t n, struct arena *scratch)
-{
-    struct idheap_entry *to = arena_new(scratch, struct idheap_entry, n);
-    for (int digit = 0; digit < N_DIGITS; digit++) {
-        int32_t below[N_VALUES + 1] = {0};
-        for (int32_t i = 0; i < n; i++) below[digit_of(&from[i], digit) + 1]++;
-        if (below[digit_of(&from[0], digit) + 1] == n) continue; /* all alike */
-        for (int v = 0; v < N_VALUES; v++) below[v + 1] += below[v];
-        for (int32_t i = 0; i < n; i++) to[below[digit_of(&from[i], digit)]++] = from[i];
-        struct idheap_entry *sorted = to;
-        to = from;
-        from = sorted;
-    }
-    return from;
-}
-
-void idheap_fill(struct idheap *heap, const int32_t *ids, const double *keys, int32_t n)
-{
-    must(heap->n == 0);
-    if (n < WORTH_SORTING) {
-        for (int32_t i = 0; i < n; i++) idheap_set(heap, ids[i], keys[i]);
-        return;
-    }
-    while (heap->line_room < n) grow_line(heap);
-    struct arena scratch = *heap->perm;
-    struct idheap_entry *entries = arena_new(&scratch, struct idheap_entry, n);
-    for (int32_t i = 0; i < n; i++) {
-        must(keys[i] >= 0.0);
-        entries[i] = (struct idheap_entry){.order = (uint32_t)ids[i], .key = keys[i] + 0.0};
-    }
-    entries = sort(entries, n, &scratch);
-    for (int32_t i = 0; i < n; i++) {
-        entries[i].order |= (uint64_t)heap->stamp++ << 32;
-        put_in_line(heap, entries[i]);
-    }
-    heap->n = n;
-    find_first(heap);
-}
-
 void idheap_remove(struct idheap *heap, int32_t id)
 {
     int32_t place = heap->place[id];

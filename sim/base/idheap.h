@@ -34,10 +34,6 @@ void idheap_reserve(struct idheap *heap, int32_t n_ids);
 /* idheap_set — put id in with this key (>= 0), or give it this key. O(log n); O(1) for the largest. */
 void idheap_set(struct idheap *heap, int32_t id, double key);
 
-/* idheap_fill — set ids[0], ids[1] ... of an empty heap, one after the other. Many are sorted into the
- * line, so that they leave at no cost. */
-void idheap_fill(struct idheap *heap, const int32_t *ids, const double *keys, int32_t n);
-
 /* idheap_remove — take id out if it is there. O(log n). */
 void idheap_remove(struct idheap *heap, int32_t id);
 

@@ -45,7 +45,7 @@
 
 /* Levels of resources that join the heap at a time, highest over lowest: few enough that most never do,
  * enough that it is rarely done. */
-#define PENDING_SPAN 1.5
+#define PENDING_SPAN 1.2
 
 enum { CAPPED = -1, LOOSE = -2, NONE = -1, N_CLASSES = 31 };
 
@@ -349,6 +349,8 @@ static void freeze(struct fluid *fluid, int l, double level, bool as_before)
 {
     struct resource *resource = &fluid->resources[l];
     double first_s = NEVER;
+    for (int32_t i = 0; i < resource->n; i++) /* they lie anywhere: all are asked for at once */
+        __builtin_prefetch(fluid->activities[resource->crossings[i].activity].loads);
     for (int32_t i = 0; i < resource->n; i++) {
         int32_t id = resource->crossings[i].activity;
         settle_one(fluid, l, id, level, as_before);
@@ -513,11 +515,17 @@ static void await_touched(struct fluid *fluid)
     fluid->n_touched = 0;
 }
 
-/* The lowest of the pending resources join the heap; returns the level up to which they do. */
+/* The lowest of the pending resources join the heap, by what is known of them by now; returns the level
+ * up to which they do. */
 static double await_pending(struct fluid *fluid)
 {
     double lowest = NEVER;
-    for (int32_t i = 0; i < fluid->n_pending; i++) lowest = fmin(lowest, fluid->pending[i].level);
+    for (int32_t i = 0; i < fluid->n_pending; i++) {
+        struct pending *pending = &fluid->pending[i];
+        double level = fill_at_least(fluid, &fluid->resources[pending->resource]);
+        if (level > pending->level) pending->level = level;
+        if (pending->level < lowest) lowest = pending->level;
+    }
     double until = PENDING_SPAN * lowest;
     int32_t n = 0;
     for (int32_t i = 0; i < fluid->n_pending; i++) {
@@ -528,7 +536,8 @@ static double await_pending(struct fluid *fluid)
             continue;
         }
         resource->pending = false;
-        if (resource->settled != fluid->solve && !idheap_has(&fluid->levels, pending.resource))
+        if (pending.level < NEVER && resource->settled != fluid->solve &&
+            !idheap_has(&fluid->levels, pending.resource))
             idheap_set(&fluid->levels, pending.resource, pending.level);
     }
     fluid->n_pending = n;

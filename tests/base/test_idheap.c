@@ -107,39 +107,6 @@ static void rising_keys_that_are_taken_out_leave_no_trace(void **state)
     assert_int_equal(heap.n, 0);
 }
 
-/* Few ids are set one by one, many are sorted: with 40 keys most are equal, with 2^40 none. */
-static void filled_at_once_ids_leave_as_if_set_one_after_the_other(void **state)
-{
-    enum { N = 3000 };
-    static const uint64_t n_keys[] = {1, 40, (uint64_t)1 << 40};
-    uint64_t seed = 7;
-    for (int t = 0; t < 6; t++) {
-        struct arena scratch = *(struct arena *)*state;
-        struct idheap one_by_one = {.perm = &scratch};
-        struct idheap at_once = {.perm = &scratch};
-        idheap_reserve(&one_by_one, N);
-        idheap_reserve(&at_once, N);
-        int32_t *ids = arena_new(&scratch, int32_t, N);
-        double *keys = arena_new(&scratch, double, N);
-        int n = t < 3 ? N : 10;
-        for (int32_t i = 0; i < n; i++) {
-            ids[i] = (i * 7 + 3) % N;
-            keys[i] = (double)(draw(&seed) % n_keys[t % 3]) * 1e-3;
-            idheap_set(&one_by_one, ids[i], keys[i]);
-        }
-        idheap_fill(&at_once, ids, keys, n);
-        for (int32_t i = 0; i < n; i++) {
-            if (i % 4 == 0) {
-                int32_t id = idheap_first(&at_once);
-                idheap_set(&one_by_one, id, idheap_first_key(&one_by_one) + 0.01);
-                idheap_set(&at_once, id, idheap_first_key(&at_once) + 0.01);
-            }
-            assert_int_equal(idheap_pop(&at_once), idheap_pop(&one_by_one));
-        }
-        assert_int_equal(at_once.n, 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,7 +114,6 @@ int main(void)
         cmocka_unit_test(any_mix_of_set_remove_and_pop_agrees_with_a_search),
         cmocka_unit_test(so_it_does_when_keys_come_in_rising_order),
         cmocka_unit_test(rising_keys_that_are_taken_out_leave_no_trace),
-        cmocka_unit_test(filled_at_once_ids_leave_as_if_set_one_after_the_other),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
