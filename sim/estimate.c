@@ -70,6 +70,13 @@ struct members {
     int n;
 };
 
+/* an op of a clock in its last iteration, and by which turn of the walk it got its times; a collective's
+ * members get theirs by one */
+struct settled {
+    int32_t at;
+    int32_t turn;
+};
+
 /* Evaluated in the order of the data: an op's times are known once those of its stream's last op and of its
  * dependencies are. Clocks of which something new may be known stand in a queue. */
 struct walk {
@@ -93,6 +100,9 @@ struct walk {
     struct moment *last; /* [iteration] end of what ends last in it */
     int32_t *queue;      /* [n_clocks] ring */
     int head, n_queued;
+    struct settled *order; /* [n_ops] of the last iteration; NULL: nobody asks */
+    int n_order;
+    int32_t turn;
 };
 
 /* ---- programs ---- */
@@ -525,6 +535,8 @@ static void settle(struct walk *walk, int k, struct stream_at *stream, struct ti
     walk->from[cell] = times.begin.cell;
     walk->last[iteration] = later(walk->last[iteration], end);
     walk->done[clock->first_op + op]++;
+    if (walk->order && iteration == walk->job->n_iterations - 1)
+        walk->order[walk->n_order++] = (struct settled){clock->first_op + op, walk->turn};
     stream->free = end;
     stream->waits = false;
     stream->op = clock->score->steps[op].next;
@@ -558,6 +570,7 @@ static void try_collective(struct walk *walk, const struct clock *clock, int op)
         begin = later(begin, seat.stream->start);
     }
     double end_s = begin.s + step->work_s * walk->coll_s[clock->class->coll[op]];
+    walk->turn++;
     for (int m = 0; m < members.n; m++) {
         struct stream_at *stream = seat_of(walk, members.clocks[m], step).stream;
         settle(walk, members.clocks[m], stream, (struct times){stream->start.s, begin, end_s});
@@ -580,6 +593,7 @@ static bool try_stream(struct walk *walk, int k, struct stream_at *stream)
         return true;
     }
     double slowdown = step->kind == OP_KERNEL ? clock->class->slowdown : 1.0;
+    walk->turn++;
     settle(walk, k, stream, (struct times){start.s, start, start.s + step->work_s * slowdown});
     return true;
 }
@@ -692,4 +706,175 @@ struct run estimate_period(const struct plan *plan, const struct scale *scale, s
     run.iteration_s = run.stuck ? HUGE_VAL : run.end_s - run.period_start_s;
     measure_path(&walk, &run);
     return run;
+}
+
+/* ---- again, at other times ---- */
+
+/* An op of a clock, or a collective with all its members. Nodes are in an order in which each comes behind
+ * those of its iteration that it waits for, so that a sweep over them does without asking. */
+struct node {
+    const struct op *op;
+    double slowdown;
+    int32_t coll; /* NONE: no collective */
+    int32_t n_waits;
+};
+
+struct estimate {
+    const struct plan *plan;
+    struct node *nodes;
+    int32_t *waits;       /* end that a node waits for, counted from its own row of ends */
+    int n_nodes, depth;   /* depth: rows before an iteration's own that it may look at */
+    const double *coll_s; /* as planned */
+    const char *stuck;
+};
+
+/* The op before it on its stream: of this iteration, or the last one of the iteration before. */
+static int32_t *previous_ops(const struct score *score, int n_ops, struct arena *perm)
+{
+    int32_t *previous = arena_new(perm, int32_t, n_ops);
+    for (int o = 0; o < n_ops; o++) previous[score->steps[o].next] = o;
+    return previous;
+}
+
+static int deepest(const struct job *job)
+{
+    int most = 1;
+    for (int p = 0; p < job->n_programs; p++) {
+        const struct program *program = &job->programs[p];
+        for (int d = 0; d < program->n_deps; d++)
+            if (program->deps[d].distance > most) most = program->deps[d].distance;
+    }
+    return most;
+}
+
+/* Members of a collective are settled one behind the other. */
+static int32_t *number_nodes(const struct walk *walk, struct estimate *estimate, struct arena *perm)
+{
+    int32_t *node_of = arena_new(perm, int32_t, walk->n_ops);
+    for (int i = 0; i < walk->n_order; i++) {
+        estimate->n_nodes += i == 0 || walk->order[i].turn != walk->order[i - 1].turn;
+        node_of[walk->order[i].at] = estimate->n_nodes - 1;
+    }
+    return node_of;
+}
+
+/* The waits of one member, of op o of clock. */
+static int add_waits(const struct estimate *estimate, const struct clock *clock, int o,
+                     int32_t previous, const int32_t *node_of, int32_t *waits)
+{
+    const struct step *step = &clock->score->steps[o];
+    const struct dep *deps = &clock->score->deps[step->first_dep];
+    int before = previous >= o;
+    waits[0] = node_of[clock->first_op + previous] - before * estimate->n_nodes;
+    for (int d = 0; d < step->n_deps; d++)
+        waits[1 + d] = node_of[clock->first_op + deps[d].op] - deps[d].distance * estimate->n_nodes;
+    return 1 + step->n_deps;
+}
+
+static void link_nodes(const struct walk *walk, struct estimate *estimate, struct arena *perm)
+{
+    const struct job *job = walk->job;
+    const int32_t *node_of = number_nodes(walk, estimate, perm);
+    int32_t **previous = arena_new(perm, int32_t *, job->n_programs);
+    int n_waits = walk->n_ops;
+    for (int p = 0; p < job->n_programs; p++)
+        previous[p] = previous_ops(&walk->scores[p], job->programs[p].n_ops, perm);
+    for (int k = 0; k < walk->n_clocks; k++)
+        n_waits += plan_program(walk->plan, walk->clocks[k].number)->n_deps;
+    estimate->nodes = arena_new(perm, struct node, estimate->n_nodes);
+    estimate->waits = arena_new(perm, int32_t, n_waits);
+    n_waits = 0;
+    for (int i = 0; i < walk->n_order; i++) {
+        int at = walk->order[i].at;
+        const struct clock *clock = &walk->clocks[clock_at(walk, at)];
+        int o = at - clock->first_op;
+        struct node *node = &estimate->nodes[node_of[at]];
+        if (!node->op)
+            *node = (struct node){.op = &plan_program(walk->plan, clock->number)->ops[o],
+                                  .slowdown = clock->class->slowdown,
+                                  .coll = clock->class->coll[o]};
+        int n = add_waits(estimate, clock, o, previous[clock->class->program][o], node_of,
+                          &estimate->waits[n_waits]);
+        node->n_waits += n;
+        n_waits += n;
+    }
+}
+
+struct estimate *estimate_open(const struct plan *plan, struct arena *perm)
+{
+    struct estimate *estimate = arena_new(perm, struct estimate, 1);
+    struct walk walk = open_walk(plan, &scale_none, perm);
+    walk.order = arena_new(perm, struct settled, walk.n_ops);
+    walk_all(&walk);
+    *estimate = (struct estimate){.plan = plan,
+                                  .depth = deepest(plan->in->job),
+                                  .coll_s = walk.coll_s,
+                                  .stuck = explain_stuck(&walk)};
+    if (!estimate->stuck) link_nodes(&walk, estimate, perm);
+    return estimate;
+}
+
+/* Do collectives that take equally long as planned do so at these times too? Else classes of ranks that
+ * were one clock are not. */
+static bool same_clocks(const struct estimate *estimate, const double *coll_s)
+{
+    for (int c = 1; c < estimate->plan->n_colls; c++) {
+        for (int b = 0; b < c; b++) {
+            if (bits_of(estimate->coll_s[b]) == bits_of(estimate->coll_s[c]) &&
+                bits_of(coll_s[b]) != bits_of(coll_s[c]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static double *time_nodes(const struct estimate *estimate, const struct scale *scale,
+                          const double *coll_s, struct arena *perm)
+{
+    double *time_s = arena_new(perm, double, estimate->n_nodes);
+    for (int n = 0; n < estimate->n_nodes; n++) {
+        const struct node *node = &estimate->nodes[n];
+        time_s[n] = work_of(node->op, scale);
+        if (node->op->kind == OP_KERNEL) time_s[n] *= node->slowdown;
+        if (node->op->kind == OP_COLLECTIVE) time_s[n] *= coll_s[node->coll];
+    }
+    return time_s;
+}
+
+/* The ends of an iteration, behind those of the ones before it; returns the last. */
+static double sweep_row(const struct estimate *estimate, const double *time_s, double *end_s)
+{
+    const int32_t *wait = estimate->waits;
+    double last_s = 0.0;
+    for (int n = 0; n < estimate->n_nodes; n++) {
+        const int32_t *end = wait + estimate->nodes[n].n_waits;
+        double begin_s = end_s[*wait++]; /* its stream's */
+        for (; wait < end; wait++) begin_s = end_s[*wait] > begin_s ? end_s[*wait] : begin_s;
+        end_s[n] = begin_s + time_s[n];
+        last_s = end_s[n] > last_s ? end_s[n] : last_s;
+    }
+    return last_s;
+}
+
+double estimate_again(const struct estimate *estimate, const struct scale *scale,
+                      struct arena scratch)
+{
+    if (estimate->stuck) return HUGE_VAL;
+    struct walk walk = {.plan = estimate->plan, .job = estimate->plan->in->job, .scale = scale};
+    time_colls(&walk, &scratch);
+    if (!same_clocks(estimate, walk.coll_s))
+        return estimate_period(estimate->plan, scale, scratch).iteration_s;
+    const double *time_s = time_nodes(estimate, scale, walk.coll_s, &scratch);
+    int n_iterations = walk.job->n_iterations;
+    double *end_s =
+        arena_new(&scratch, double, (int64_t)(estimate->depth + n_iterations) * estimate->n_nodes);
+    double all_s = 0.0;
+    double start_s = 0.0;
+    for (int i = 0; i < n_iterations; i++) {
+        double last_s =
+            sweep_row(estimate, time_s, end_s + (int64_t)(estimate->depth + i) * estimate->n_nodes);
+        all_s = fmax(all_s, last_s);
+        if (i == n_iterations - 2) start_s = last_s;
+    }
+    return all_s - start_s;
 }

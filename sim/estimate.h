@@ -15,4 +15,14 @@ struct run *estimate_run(const struct plan *plan, struct arena *perm);
 struct run estimate_period(const struct plan *plan, const struct scale *scale,
                            struct arena scratch);
 
+struct estimate;
+
+/* estimate_open — what the walk through a plan of fidelity estimate finds that does not depend on times. */
+struct estimate *estimate_open(const struct plan *plan, struct arena *perm);
+
+/* estimate_again — the period at times and rates scaled, bit for bit as estimate_period has it: laid once,
+ * timed many times. */
+double estimate_again(const struct estimate *estimate, const struct scale *scale,
+                      struct arena scratch);
+
 #endif

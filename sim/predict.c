@@ -34,13 +34,6 @@ static struct run *run_at(const struct inputs *in, const struct plan *plan, stru
     return engine_run(plan, &scale_none, perm);
 }
 
-static double time_at(const struct plan *plan, struct scale scale, struct arena scratch)
-{
-    if (plan->in->fidelity == FIDELITY_ESTIMATE)
-        return estimate_period(plan, &scale, scratch).iteration_s;
-    return engine_run(plan, &scale, &scratch)->iteration_s;
-}
-
 /* ---- where the step goes ---- */
 
 /* What an interval of a class's time is, if no kernel runs: the first that applies. */
@@ -203,16 +196,21 @@ static int compare_gains(const void *left, const void *right)
 /* what-ifs are compared with the plan as it is, in the fidelity they are run in */
 struct base {
     const struct plan *plan;
+    const struct estimate *estimate; /* NULL: by the engine */
     double time_s;
     bool tier_holds[N_TIERS]; /* may a link of it hold something back? */
 };
 
 /* Closed forms do not say what holds them back. */
-static struct base base_of(const struct result *result, struct arena scratch)
+static struct base base_of(const struct result *result, struct arena *perm)
 {
+    struct arena scratch = *perm;
     struct base base = {.plan = result->plan, .time_s = result->run->iteration_s};
     for (int tier = 0; tier < N_TIERS; tier++) base.tier_holds[tier] = true;
-    if (result->in->fidelity == FIDELITY_ESTIMATE) return base;
+    if (result->in->fidelity == FIDELITY_ESTIMATE) {
+        base.estimate = estimate_open(result->plan, perm);
+        return base;
+    }
     const struct run *run = result->run;
     if (result->in->fidelity != FIDELITY_FLUID)
         run = engine_run(result->plan, &scale_none, &scratch);
@@ -224,7 +222,8 @@ static struct base base_of(const struct result *result, struct arena scratch)
 static void add_gain(struct result *result, const char *kind, struct base base, struct scale scale,
                      struct arena scratch)
 {
-    double faster_s = time_at(base.plan, scale, scratch);
+    double faster_s = base.estimate ? estimate_again(base.estimate, &scale, scratch)
+                                    : engine_run(base.plan, &scale, &scratch)->iteration_s;
     result->gains[result->n_gains++] = (struct gain){kind, 1.0 - faster_s / base.time_s};
 }
 
@@ -278,8 +277,9 @@ static void add_links_together(struct result *result, struct base base, struct a
     if (result->gains[result->n_gains - 1].frac <= best_tier + TIE) result->n_gains--;
 }
 
-static void try_gains(struct result *result, struct base base, struct arena scratch)
+static void try_gains(struct result *result, struct arena scratch)
 {
+    struct base base = base_of(result, &scratch);
     struct scale scale = scale_none;
     scale.kernel = 0.5;
     add_gain(result, "compute", base, scale, scratch);
@@ -444,8 +444,7 @@ struct result *predict(const struct inputs *in, struct arena *perm)
     double peak_flops = in->gpu.peak_flops[in->train.dtype] * in->n_gpus;
     result->mfu = in->job->flop_per_iteration / (result->iteration_s * peak_flops);
     warn_of_impossible(result, perm);
-    struct base base = base_of(result, *perm);
-    try_gains(result, base, *perm);
+    try_gains(result, *perm);
     struct interval interval = interval_step(result->plan, result->run, *perm);
     result->interval_s[0] = interval.low_s;
     result->interval_s[1] = interval.high_s;

@@ -174,13 +174,15 @@ static void big_step(const char *fabric, const char *routing, struct arena scrat
     report("  prediction with what-ifs and interval", clock_s() - begin_s, "");
 }
 
-/* Plans by closed forms, as a search plays them: each is laid and folded anew. */
+/* A plan by closed forms: walked anew, laid anew, and timed again on clusters that all differ in the speed
+ * of their GPUs, their latencies and the rates of their cards and switches. */
 static void estimates(struct arena scratch)
 {
-    enum { N_PLANS = 200 };
-    char text[512], more[96];
+    enum { N_PLANS = 200, N_CLUSTERS = 20000 };
+    char text[512], more[128];
     snprintf(text, sizeof text, resnet_text, 256, 256, "fat-tree");
-    const struct inputs *in = load(text, &scratch);
+    struct inputs *in = load(text, &scratch);
+    in->fidelity = FIDELITY_ESTIMATE;
     const struct plan *plan = plan_build(in, &scratch);
     double begin_s = clock_s();
     for (int i = 0; i < N_PLANS; i++) {
@@ -189,18 +191,51 @@ static void estimates(struct arena scratch)
     }
     double whole_s = clock_s() - begin_s;
     begin_s = clock_s();
-    for (int i = 0; i < N_PLANS; i++)
-        must(estimate_period(plan, &scale_none, scratch).iteration_s > 0.0);
-    double run_s = clock_s() - begin_s;
-    begin_s = clock_s();
     for (int i = 0; i < N_PLANS; i++) {
         struct arena again = scratch;
         must(plan_build(in, &again)->n_classes > 0);
     }
     double plan_s = clock_s() - begin_s;
-    snprintf(more, sizeof more, "%.0f periods/s, %.0f with spans, %.0f plans laid/s",
-             N_PLANS / run_s, N_PLANS / whole_s, N_PLANS / plan_s);
-    report("estimate, ResNet-50 DDP, 256 GPUs", whole_s + run_s + plan_s, more);
+    begin_s = clock_s();
+    const struct estimate *estimate = estimate_open(plan, &scratch);
+    for (int i = 0; i < N_CLUSTERS; i++) {
+        struct scale scale = scale_none;
+        scale.kernel = 1.0 + 1e-2 * (i % 100);
+        scale.latency = 1.0 + 1e-1 * (i / 100 % 10);
+        scale.tier[TIER_NIC] = scale.tier[TIER_FABRIC] = 1.0 + 1e-1 * (i / 1000);
+        must(estimate_again(estimate, &scale, scratch) > 0.0);
+    }
+    double again_s = clock_s() - begin_s;
+    snprintf(more, sizeof more, "%.0f clusters/s, %.0f runs with spans/s, %.0f plans laid/s",
+             N_CLUSTERS / again_s, N_PLANS / whole_s, N_PLANS / plan_s);
+    report("estimate, ResNet-50 DDP, 256 GPUs", whole_s + plan_s + again_s, more);
+}
+
+/* A search over strategies, batches and sizes of clusters: from the text of each to its period. */
+static void search(struct arena scratch)
+{
+    static const char *const kinds[] = {"ddp", "horovod", "parallel", "local"};
+    char text[512], more[96];
+    int n = 0;
+    double begin_s = clock_s();
+    for (int s = 0; s < 4; s++) {
+        for (int n_gpus = 8; n_gpus <= 256; n_gpus *= 2) {
+            for (int batch = 16; batch <= 128; batch += 16, n++) {
+                struct arena again = scratch;
+                snprintf(text, sizeof text,
+                         "{\"name\": \"r\", \"model\": \"resnet50\", \"batch_per_gpu\": %d,"
+                         " \"gpu\": \"v100-sxm2-16\", \"n_gpus\": %d,"
+                         " \"strategy\": {\"kind\": \"%s\"}}",
+                         batch, n_gpus, kinds[s]);
+                const struct inputs *in = load(text, &again);
+                const struct plan *plan = plan_build(in, &again);
+                must(estimate_period(plan, &scale_none, again).iteration_s > 0.0);
+            }
+        }
+    }
+    double took_s = clock_s() - begin_s;
+    snprintf(more, sizeof more, "%d plans, %.0f/s, text and all", n, n / took_s);
+    report("estimate, search of strategies and sizes", took_s, more);
 }
 
 int main(void)
@@ -217,6 +252,7 @@ int main(void)
     jittered_step(256, *perm);
     jittered_step(16384, *perm);
     estimates(*perm);
+    search(*perm);
     long_pipeline(*perm);
     big_step("fat-tree", "static", *perm);
     big_step("dragonfly", "minimal", *perm);

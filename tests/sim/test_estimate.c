@@ -125,6 +125,62 @@ static void a_scaled_period_is_that_of_the_scaled_engine(void **state)
     }
 }
 
+static struct scale random_scale(struct rng *rng)
+{
+    struct scale scale = {.kernel = 0.5 + rng_uniform(rng),
+                          .host = 0.5 + rng_uniform(rng),
+                          .latency = 0.5 + rng_uniform(rng),
+                          .hbm = 1.0};
+    for (int tier = 0; tier < N_TIERS; tier++) scale.tier[tier] = 0.5 + rng_uniform(rng);
+    return scale;
+}
+
+/* Laid once, timed at ten scales: to the bit what each takes when walked anew, with one rank slower in every
+ * other job. */
+static void timed_again_a_plan_takes_what_it_takes_anew(void **state)
+{
+    static const struct slow_gpu slow = {0, 1.5};
+    struct rng *rng = rng_open(14, "estimate", *state);
+    for (int turn = 0; turn < 40; turn++) {
+        struct arena scratch = *(struct arena *)*state;
+        struct inputs *in = inputs_of(random_job(rng, &scratch), &ideal_tree2, &scratch);
+        in->slow = &slow;
+        in->n_slow = turn % 2;
+        in->fidelity = FIDELITY_ESTIMATE;
+        const struct plan *plan = plan_build(in, &scratch);
+        const struct estimate *estimate = estimate_open(plan, &scratch);
+        for (int i = 0; i < 10; i++) {
+            struct scale scale = i == 0 ? scale_none : random_scale(rng);
+            double anew_s = estimate_period(plan, &scale, scratch).iteration_s;
+            double again_s = estimate_again(estimate, &scale, scratch);
+            assert_memory_equal(&again_s, &anew_s, sizeof anew_s);
+        }
+    }
+}
+
+/* A ring inside a server and one across two are made to take equally long, so that their ranks share a clock.
+ * When links between servers are slower they do not. */
+static void
+collectives_that_happen_to_take_equally_long_are_told_apart_when_timed_again(void **state)
+{
+    struct arena *perm = *state;
+    struct topo *topo = build_topo(&octo_node, &one_switch, 16, perm);
+    struct job *job = new_job((struct mesh){2, {6, 2}, {"tp", "dp"}}, 1, perm);
+    job->comms[0] = (struct comm){.name = "tp", .from = -1, .to = -1};
+    program_add_op(&job->programs[0], coll_op(0, COLL_ALLREDUCE, 10e6, "ring"), perm);
+    struct inputs *in = build_inputs(topo, job, perm);
+    in->fidelity = FIDELITY_ESTIMATE;
+    const struct plan *plan = plan_build(in, perm);
+    assert_int_equal(plan->n_colls, 2);
+    plan->colls[0].estimate_s = plan->colls[1].estimate_s;
+    struct scale scale = scale_none;
+    scale.tier[TIER_NIC] = 0.5;
+    double anew_s = estimate_period(plan, &scale, *perm).iteration_s;
+    double again_s = estimate_again(estimate_open(plan, perm), &scale, *perm);
+    assert_true(anew_s > 1.5 * plan->colls[1].estimate_s);
+    assert_memory_equal(&again_s, &anew_s, sizeof anew_s);
+}
+
 /* Two rings of two ranks side by side, 10 MB each at 10 GB/s, alpha 2 us, 2 steps: alone 1.004 ms; in the
  * engine, together, twice the bytes. */
 static void others_on_the_link_are_not_seen(void **state)
@@ -182,6 +238,9 @@ int main(void)
         cmocka_unit_test(without_contention_it_is_the_engine_op_by_op),
         cmocka_unit_test(a_period_is_that_of_the_whole_run),
         cmocka_unit_test(a_scaled_period_is_that_of_the_scaled_engine),
+        cmocka_unit_test(timed_again_a_plan_takes_what_it_takes_anew),
+        cmocka_unit_test(
+            collectives_that_happen_to_take_equally_long_are_told_apart_when_timed_again),
         cmocka_unit_test(others_on_the_link_are_not_seen),
         cmocka_unit_test(its_own_flows_on_a_link_are_seen),
         cmocka_unit_test(a_repeated_collective_takes_as_many_times_as_long),
