@@ -45,7 +45,7 @@
 
 /* Levels of resources that join the heap at a time, highest over lowest: few enough that most never do,
  * enough that it is rarely done. */
-#define PENDING_SPAN 1.2
+#define PENDING_SPAN 1.5
 
 enum { CAPPED = -1, LOOSE = -2, NONE = -1, N_CLASSES = 31 };
 
