@@ -1,6 +1,7 @@
 #include "layout.h"
 
 #include "base/must.h"
+#include "net/router.h"
 
 #include <math.h>
 #include <string.h>
@@ -369,6 +370,8 @@ struct layout *layout_build(const struct inputs *in, struct arena *perm)
 {
     struct layout *layout = arena_new(perm, struct layout, 1);
     layout->in = in;
+    router_bundle(in->topo, in->n_events == 0,
+                  *perm); /* what happens to one link makes it another */
     collect_uses(layout, perm);
     shape_groups(layout, perm);
     choose_all(layout, perm);

@@ -3,6 +3,7 @@
 #include "base/must.h"
 #include "fold.h"
 #include "net/adaptive.h"
+#include "net/router.h"
 #include "workload/divide.h"
 #include "workload/measured.h"
 
@@ -73,7 +74,8 @@ static void make_resources(struct planner *planner)
     for (int l = 0; l < topo->n_links; l++) {
         int c = fold->link_class[l];
         if (c < 0) continue;
-        if (plan->n_links[c]++ == 0) plan->rep_link[c] = l;
+        if (plan->n_links[c] == 0) plan->rep_link[c] = l;
+        plan->n_links[c] += router_bundled(topo, l);
         plan->capacity[c] = topo->links[l].capacity_Bps;
     }
     plan->event_resource = arena_new(planner->perm, int, planner->in->n_events);
@@ -185,6 +187,13 @@ static int resource_of(const struct planner *planner, int thing)
     return planner->plan->n_link_classes + planner->fold->rank_class[thing - n_links];
 }
 
+/* things that it stands for */
+static int n_bundled(const struct planner *planner, int thing)
+{
+    const struct topo *topo = planner->in->topo;
+    return thing < topo->n_links ? router_bundled(topo, thing) : 1;
+}
+
 /* What one flow of payload takes of one thing of the class, over how many things it is spread. */
 static double load_factor(const struct planner *planner, int resource, const struct lib_choice *row)
 {
@@ -224,7 +233,8 @@ static struct load_list sum_loads(struct planner *planner, const struct loading 
             int resource = resource_of(planner, pattern->tallies[t].thing);
             if (resource < 0) continue; /* merged: other links hold it back more */
             if (planner->sum[resource] <= 0.0) planner->touched[n++] = resource;
-            planner->sum[resource] += pattern->tallies[t].n_flows;
+            planner->sum[resource] +=
+                pattern->tallies[t].n_flows * n_bundled(planner, pattern->tallies[t].thing);
         }
     }
     struct load *loads = arena_new(planner->perm, struct load, n);

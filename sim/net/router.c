@@ -4,6 +4,7 @@
 #include "net/adaptive.h"
 #include "net/fabric.h"
 #include "net/routing.h"
+#include "net/trunk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,6 +34,8 @@ struct router {
     bool *known;         /* [targets] */
     int32_t *queue;      /* [n_switches + 1] ring of switches to look at */
     bool *queued;
+
+    struct trunks trunks; /* a spread names the first of each */
 
     /* the spread being made */
     double *frac; /* [links] zero between two spreads */
@@ -134,10 +137,26 @@ struct router *router_new(const struct topo *topo, struct arena *perm)
     struct router *router = arena_new(perm, struct router, 1);
     router->frac = arena_new(perm, double, topo->n_links);
     router->shares = arena_new(perm, struct link_share, topo->n_links);
+    router->trunks = trunks_new(topo, perm);
     if (!topo->fabric) return router;
     router->routing = topo->fabric->routing;
     if (wants_graph(topo)) open_graph(topo, router, perm);
     return router;
+}
+
+void router_bundle(const struct topo *topo, bool together, struct arena scratch)
+{
+    struct router *router = topo->router;
+    if (!topo->fabric) return;
+    enum routing_mode mode = router->routing->mode;
+    bool detours = mode == ROUTING_VALIANT_SPRAY;
+    bool spread = mode == ROUTING_SPRAY || detours;
+    trunks_find(topo, detours ? router->group : NULL, together && spread, &router->trunks, scratch);
+}
+
+int router_bundled(const struct topo *topo, int link)
+{
+    return topo->router->trunks.n_links[link];
 }
 
 bool router_fits(const struct topo *topo, struct diag *diag, struct diag_place place)
@@ -370,17 +389,19 @@ static void bring(struct router *router, const uint16_t *row, int s, struct arri
     router->late_s[s] = fmax(router->late_s[s], arrival.late_s);
 }
 
+/* What stands at a switch is that of all that are like it. */
 static void split(const struct topo *topo, const uint16_t *row, int s)
 {
     struct router *router = topo->router;
+    const struct trunks *trunks = &router->trunks;
     int n_ways = ways_on(router, row, s);
     struct arrival on = {.part = router->part[s] / n_ways};
     router->part[s] = 0.0;
     for (int w = 0; w < n_ways; w++) {
-        int i = router->ways[w], link = router->out.links[i];
-        add_share(router, link, on.part);
+        int i = router->ways[w], link = trunks->first[router->out.links[i]];
+        add_share(router, link, on.part / trunks->n_links[link]);
         on.late_s = router->late_s[s] + topo->links[link].latency_s;
-        bring(router, row, router->out.there[i], on);
+        bring(router, row, trunks->first_hop[router->out.there[i]], on);
     }
 }
 

@@ -28,6 +28,13 @@ struct ways {
 /* router_new — the graph of the links that have not failed, and room for distances. */
 struct router *router_new(const struct topo *topo, struct arena *perm);
 
+/* router_bundle — from now on, spreads of packets over all shortest ways name one link of each trunk only
+ * (trunk.h), as links are at present; with `together` false, or other routings, each link that is used. */
+void router_bundle(const struct topo *topo, bool together, struct arena scratch);
+
+/* router_bundled — how many links the one that is named stands for, itself included. */
+int router_bundled(const struct topo *topo, int link);
+
 /* router_fits — report a fabric with too many switches for the distances between all. */
 bool router_fits(const struct topo *topo, struct diag *diag, struct diag_place place);
 
