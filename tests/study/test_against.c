@@ -22,6 +22,19 @@ static void each_point_is_predicted_with_its_own_gpus_and_batch(void **state)
     assert_true(against->points[2].predicted_s < against->points[3].predicted_s);
 }
 
+/* A run of 20 steps, each faster than the one before: without the first two, the median of the rest. */
+static void the_first_tenth_of_a_run_warms_up(void **state)
+{
+    struct diag diag;
+    const char *rows = "";
+    for (int step = 0; step < 20; step++)
+        rows = arena_text(*state, "%sstep,1024,,16,%g,\n", rows, 0.4 - 0.01 * step);
+    const struct against *against = open_rows(rows, *state, &diag);
+    assert_non_null(against);
+    assert_int_equal(against->n_points, 1);
+    assert_close(against->points[0].measured_s, 0.4 - 0.01 * (2 + 19) / 2, 1e-12);
+}
+
 /* of one process that drives 8 GPUs, and of 8 processes, where each issues for itself: 8 bytes cost less */
 static void who_drove_the_gpus_is_as_the_file_tells(void **state)
 {
@@ -89,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_point_is_predicted_with_its_own_gpus_and_batch),
+        cmocka_unit_test(the_first_tenth_of_a_run_warms_up),
         cmocka_unit_test(who_drove_the_gpus_is_as_the_file_tells),
         cmocka_unit_test(what_the_scenario_cannot_be_is_an_error_with_the_line),
         cmocka_unit_test(the_median_of_errors_is_that_of_all_points),

@@ -36,6 +36,18 @@ static void efficiency_is_compared_in_points(void **state)
     assert_true(isnan(check->scaling.series[0].rank_correlation));
 }
 
+/* Three runs on one GPU: the median of 0.2, 0.21 and 0.3 s is what eight are compared with, and none of the three
+ * is a run on more GPUs. */
+static void the_median_run_on_the_fewest_gpus_is_the_base(void **state)
+{
+    struct check *check =
+        check_text(RUN("1") "0.3\n" RUN("1") "0.2\n" RUN("8") "0.25\n" RUN("1") "0.21\n", *state);
+    double predicted = check->rows[0].predicted_s / check->rows[2].predicted_s;
+    assert_int_equal(check->scaling.n_series, 1);
+    assert_int_equal(check->scaling.n, 1);
+    assert_close(check->scaling.series[0].worst_points, 100 * (predicted - 0.21 / 0.25), 1e-9);
+}
+
 /* Predicted steps get longer with the GPUs; the measured ones do so too, then the other way round. */
 static void ranks_are_of_step_times(void **state)
 {
@@ -60,6 +72,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(efficiency_is_compared_in_points),
+        cmocka_unit_test(the_median_run_on_the_fewest_gpus_is_the_base),
         cmocka_unit_test(ranks_are_of_step_times),
         cmocka_unit_test(another_batch_is_another_series),
     };
