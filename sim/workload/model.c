@@ -26,6 +26,7 @@
 #define STABLE_2         "stabilityai/stable-diffusion-2-base, unet; parameters as HuggingFace diffusers"
 #define EFFICIENTNET     "torchvision, models/efficientnet.py and table of pre-trained weights"
 #define HE_2016          "He et al., Deep residual learning for image recognition, 2016, table 1"
+#define VIT              "Dosovitskiy et al., ViT, 2021, table 1; parameters as torchvision and timm"
 #define BERT             "Devlin et al., BERT, 2019; parameters as HuggingFace BertForPreTraining"
 #define GPT2             "Radford et al., 2019; parameters as HuggingFace GPT2LMHeadModel"
 #define ROBERTA          "Liu et al., RoBERTa, 2019; parameters as HuggingFace RobertaForMaskedLM"
@@ -67,6 +68,7 @@ enum {
     BART_STYLE = GPT_STYLE | TEXT_ENCODER_DECODER | TEXT_APART,
     T5_STYLE = TEXT_ENCODER_DECODER | TEXT_TIED | TEXT_DROPOUT,
     MT5_STYLE = TEXT_ENCODER_DECODER | TEXT_GATED | TEXT_DROPOUT,
+    VIT_STYLE = TEXT_ENCODER | TEXT_IMAGES | TEXT_BIASES | TEXT_NORM_BIASES,
     NEOX_STYLE = TEXT_BIASES | TEXT_NORM_BIASES | TEXT_ROTARY,
     FALCON_STYLE = TEXT_TIED | TEXT_NORM_BIASES | TEXT_ROTARY,
     GLM_STYLE = TEXT_GATED | TEXT_ROTARY | TEXT_BIASES | TEXT_NORM_BIASES | TEXT_TIED,
@@ -102,6 +104,12 @@ const struct model_kind model_kinds[] = {
     /* blocks, hidden, heads, heads of keys and values, their size, MLP, vocabulary, positions, style,
        experts, of them per token, their MLP, shared MLP, dense blocks, rank of queries, of keys and
        values, rotated part of a head, window, target */
+    {"vit-s-16", transformer, {12, 384, 6, 0, 0, 0, 768, 0, VIT_STYLE}, 22050664, 4.61, 197, 197, VIT},
+    {"vit-b-16", transformer, {12, 768, 12, 0, 0, 0, 768, 0, VIT_STYLE}, 86567656, 17.56, 197, 197, VIT},
+    {"vit-b-32", transformer, {12, 768, 12, 0, 0, 0, 3072, 0, VIT_STYLE}, 88224232, 4.41, 50, 50, VIT},
+    {"vit-l-16", transformer, {24, 1024, 16, 0, 0, 0, 768, 0, VIT_STYLE}, 304326632, 61.55, 197, 197, VIT},
+    {"vit-l-32", transformer, {24, 1024, 16, 0, 0, 0, 3072, 0, VIT_STYLE}, 306535400, 15.38, 50, 50, VIT},
+    {"vit-h-14", transformer, {32, 1280, 16, 0, 0, 0, 588, 0, VIT_STYLE}, 632045800, 167.29, 257, 257, VIT},
     {"bert-base", transformer, {12, 768, 12, 0, 0, 0, 30522, 514, BERT_STYLE}, 110106428, 0.0, 128, 512, BERT},
     {"bert-large", transformer, {24, 1024, 16, 0, 0, 0, 30522, 514, BERT_STYLE}, 336226108, 0.0, 128, 512, BERT},
     {"biobert-base", transformer, {12, 768, 12, 0, 0, 0, 28996, 514, BERT_STYLE}, 108932934, 0.0, 128, 512, "Lee et al., BioBERT, 2019: BERT base with the cased vocabulary"},
@@ -238,6 +246,16 @@ static const struct {
     {"tinyllama", "tinyllama-1.1b"},
     {"gpt3", "gpt3-175b"},
     {"inception3", "inception-v3"},
+    {"vit-small-patch16-224", "vit-s-16"},
+    {"vit-base-patch16-224", "vit-b-16"},
+    {"vit-base-patch32-224", "vit-b-32"},
+    {"vit-large-patch16-224", "vit-l-16"},
+    {"vit-huge-patch14-224", "vit-h-14"},
+    {"deit-small-patch16-224", "vit-s-16"},
+    {"deit-base-patch16-224", "vit-b-16"},
+    {"vit-b", "vit-b-16"},
+    {"vit-l", "vit-l-16"},
+    {"vit-h", "vit-h-14"},
 };
 
 /* next_of — the next sign of a name in small letters; "-" and "_" count between digits only, where

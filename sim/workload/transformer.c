@@ -447,6 +447,24 @@ static void embedding(const struct form *f, const char *name, bool tied)
     if (positions > 0) weight(f, "position", (double)positions * f->h);
 }
 
+/* patches — each is multiplied into the width; the class goes before them, positions are added. */
+static void patches(const struct form *f)
+{
+    double sh = f->s * f->h;
+    product(f, &(struct product){.name = "patches",
+                                 .rows = f->s - 1.0,
+                                 .in = f->size[TEXT_VOCABULARY],
+                                 .out = f->h,
+                                 .biased = true});
+    move(f, (struct layer){.name = "positions",
+                           .kind = LAYER_EMBEDDING,
+                           .read_elements = 2.0 * sh,
+                           .written_elements = 2.0 * sh,
+                           .n_kernels = 2});
+    weight(f, "class", f->h);
+    weight(f, "position", sh);
+}
+
 static void loss(const struct form *f, double logits)
 {
     move(f, (struct layer){.name = "loss",
@@ -504,6 +522,16 @@ static void encoder_head(const struct form *f)
             &(struct product){
                 .name = "head.next_sentence", .rows = 1.0, .in = f->h, .out = 2, .biased = true});
     loss(f, logits);
+}
+
+static const int N_CLASSES = 1000; /* of ImageNet */
+
+static void class_head(const struct form *f)
+{
+    norm(f, "norm", f->s);
+    product(f, &(struct product){
+                   .name = "head", .rows = 1.0, .in = f->h, .out = N_CLASSES, .biased = true});
+    loss(f, N_CLASSES);
 }
 
 /* stack — n more blocks; of a decoder behind an encoder with attention to its memory. */
@@ -600,14 +628,20 @@ static struct form form_of(const struct model_kind *kind, int seq_len, struct bu
 
 struct model *transformer(const struct model_kind *kind, int seq_len, struct arena *perm)
 {
-    struct builder builder = builder_open(kind->name, "sequence", kind->source, perm);
+    bool images = kind->sizes[TEXT_STYLE] & TEXT_IMAGES;
+    struct builder builder =
+        builder_open(kind->name, images ? "image" : "sequence", kind->source, perm);
     struct form f = form_of(kind, seq_len, &builder);
     must(f.h > 0 && f.size[TEXT_BLOCKS] > 0 && f.size[TEXT_VOCABULARY] > 0 && f.s > 0.0);
     builder.model->tokens_per_sample = f.s;
     builder.model->n_blocks = f.size[TEXT_BLOCKS];
     builder.model->n_experts = f.size[TEXT_EXPERTS];
     builder.model->experts_per_token = f.size[TEXT_EXPERTS_PER_TOKEN];
-    embedding(&f, "embedding", false);
+    if (images) {
+        patches(&f);
+    } else {
+        embedding(&f, "embedding", false);
+    }
     if (f.size[TEXT_GENERATOR] > 0) {
         electra(&f);
         return builder.model;
@@ -618,7 +652,12 @@ struct model *transformer(const struct model_kind *kind, int seq_len, struct are
         return builder.model;
     }
     stack(&f, f.size[TEXT_BLOCKS], 0.0);
-    if (has(&f, TEXT_ENCODER)) encoder_head(&f);
-    if (!has(&f, TEXT_ENCODER)) word_head(&f);
+    if (images) {
+        class_head(&f);
+    } else if (has(&f, TEXT_ENCODER)) {
+        encoder_head(&f);
+    } else {
+        word_head(&f);
+    }
     return builder.model;
 }

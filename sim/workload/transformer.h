@@ -61,7 +61,10 @@ enum text_style {
     TEXT_QK_NORM = 512,       /* queries and keys are normalised per head */
     TEXT_DROPOUT = 1024,
     TEXT_APART = 2048, /* query, key and value are three products */
-    TEXT_FUSED_ATTENTION = 4096
+    TEXT_FUSED_ATTENTION = 4096,
+    TEXT_IMAGES =
+        8192 /* an encoder of patches, whose values the vocabulary counts, and a class; it tells
+                          1000 classes. Source: Dosovitskiy et al., ViT, 2021, sec. 3.1 */
 };
 
 /* transformer — of the kind's sizes; seq_len 0 = the kind's default, <= max_seq_len. */

@@ -39,7 +39,8 @@ static void counts_known_by_heart(void **state)
         {"vgg16", 138357544},           {"alexnet", 61100840},     {"inception-v3", 23834568},
         {"bert-base", 110106428},       {"bert-large", 336226108}, {"gpt2", 124439808},
         {"gpt2-medium", 354823168},     {"gpt2-large", 774030080}, {"gpt2-xl", 1557611200},
-        {"inception-v3-aux", 27161264},
+        {"inception-v3-aux", 27161264}, {"vit-b-16", 86567656},    {"vit-h-14", 632045800},
+        {"vit-s-16", 22050664},         {"vit-l-32", 306535400},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const struct model_kind *kind = model_find(known[i].name);
@@ -60,7 +61,7 @@ static void multiply_adds_are_the_published_ones(void **state)
         assert_close(gmac, kind->gmac, 0.016);
         n_known++;
     }
-    assert_int_equal(n_known, 16);
+    assert_int_equal(n_known, 22);
 }
 
 /* A layer's products, 2 m n k each, are all of its matrix FLOP; other layers have none. Every
@@ -115,6 +116,7 @@ static void models_are_found_however_their_names_are_written(void **state)
         {"resnet50_v1.5", "resnet50-v1.5"},
         {"llama-27b", NULL},
         {"qwen-38b", NULL},
+        {"vit_base_patch16_224", "vit-b-16"},
         {"Qwen3_8B", "qwen3-8b"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
