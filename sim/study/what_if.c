@@ -133,6 +133,27 @@ static bool beats_links(const struct inputs *in, const struct against_point *poi
     return point->measured_s < least_s;
 }
 
+/* too_fast — what the scenario lacks where times are shorter than its links allow. */
+static const char *too_fast(const struct topo *topo)
+{
+    if (topo->n_nodes > 1)
+        return "faster than the scenario's links can be: it has too few cards or too slow ones, or "
+               "fewer ranks took part";
+    return "faster than the scenario's links can be: GPUs read each other (\"p2p\") or have links "
+           "that it lacks (NVLink bridges: \"scaleup\"), or fewer ranks took part";
+}
+
+/* unexplained — inside one server no card, transport or fabric is to blame. */
+static const char *unexplained(const struct topo *topo)
+{
+    if (topo->n_nodes > 1 || topo->node.scaleup != SCALEUP_NONE) return "";
+    return topo->node.p2p
+               ? "one server's PCIe: slots of fewer lanes or an older generation, switches that "
+                 "GPUs share, ACS or an IOMMU in the way"
+               : "what goes through host memory: buffers on the far socket (NPS of AMD's "
+                 "processors), a virtual machine or container, slots of fewer lanes";
+}
+
 const char *what_if_suspicion(const struct against *against, int group, struct arena scratch)
 {
     const struct against_group *of = &against->groups[group];
@@ -145,8 +166,7 @@ const char *what_if_suspicion(const struct against *against, int group, struct a
     const struct against_point *last = &points[of->n - 1];
     if (last->step) return name;
     if (beats_links(against_inputs(against, group), last, scratch))
-        return "faster than the scenario's links can be: it has too few cards or too slow ones, or "
-               "fewer ranks took part";
+        return too_fast(against_inputs(against, group)->topo);
     if (off < log(SLOW) || last->measured_s < last->predicted_s) return name;
     if (collapses(points, of->n))
         return "bandwidth collapses from one size to the next: congestion, lost packets, pause "
@@ -160,5 +180,5 @@ const char *what_if_suspicion(const struct against *against, int group, struct a
         best = left;
         name = what_ifs[w].name;
     }
-    return name;
+    return name[0] ? name : unexplained(against_inputs(against, group)->topo);
 }

@@ -8,7 +8,7 @@
 #include "study/against.h"
 
 /* what_if_suspicion — of one group of collectives; "" where it is not slow enough to tell, where nothing
- * that is tried explains it, and of steps. */
+ * that is tried explains it (on one server without links: what is to blame there), and of steps. */
 const char *what_if_suspicion(const struct against *against, int group, struct arena scratch);
 
 #endif

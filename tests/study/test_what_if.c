@@ -75,6 +75,27 @@ static void what_no_link_can_carry_is_blamed_on_the_scenario(void **state)
     assert_string_equal(what_if_suspicion(open_with(possible, NULL, 0, *state), 0, perm), "");
 }
 
+/* 8 GeForce RTX 4090 of one server, whose data goes through host memory: 1 GiB in 100 ms is what they do,
+ * 10 ms more than 16 lanes of PCIe 4 carry (1.75 GiB in 31.5 GB/s are 60 ms), 400 ms too little. Where they
+ * could read each other their slots are to blame. */
+static void inside_one_server_no_card_is_to_blame(void **state)
+{
+    static const struct {
+        const char *time_s, *p2p, *says;
+    } cases[] = {{"10e-3", "false", "GPUs read each other"},
+                 {"400e-3", "false", "what goes through host memory"},
+                 {"400e-3", "true", "one server's PCIe"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *p2p = arena_text(*state, "/node/p2p=%s", cases[i].p2p);
+        const char *const sets[] = {"/gpu=rtx4090", p2p};
+        const char *rows = arena_text(*state, "all_reduce,,1073741824,8,%s,\n", cases[i].time_s);
+        const struct against *against = open_with(rows, sets, 2, *state);
+        const char *says = what_if_suspicion(against, 0, **(struct arena **)state);
+        if (!strstr(says, cases[i].says)) print_error("%s: %s\n", cases[i].says, says);
+        assert_non_null(strstr(says, cases[i].says));
+    }
+}
+
 /* NVIDIA/nccl issue 1453: 29.5 GB/s at 32 MiB, 5.27 at 64 MiB. */
 static void a_collapse_is_no_matter_of_topology(void **state)
 {
@@ -91,6 +112,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(what_is_healthy_or_beyond_all_is_not),
         cmocka_unit_test(what_no_link_can_carry_is_blamed_on_the_scenario),
+        cmocka_unit_test(inside_one_server_no_card_is_to_blame),
         cmocka_unit_test(a_collapse_is_no_matter_of_topology),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
