@@ -6,7 +6,8 @@
  *
  * Times in us, bandwidths in MB/s (10^6). Names of columns are at least two blanks apart. A bandwidth is
  * that of a window of messages under way at once; bi-directional ones count both ways.
- * All-gather and all-to-all count what a rank sends to one other; raw rows, as nccl-tests, the whole.
+ * All-gather, all-to-all, gather and scatter count what a rank sends to one other; raw rows, as nccl-tests, the
+ * whole. Those with a v have equal parts here. One-sided operations (MPI_Put, MPI_Get) are no messages of two sides.
  * Source: OMB user guide and util/osu_util.c, mvapich.cse.ohio-state.edu/benchmarks. */
 #include "io/measured_formats.h"
 
@@ -34,10 +35,16 @@ static const struct osu_test tests[] = {
     {"Allreduce Latency", "all_reduce", false, 1},
     {"Reduce_scatter Latency", "reduce_scatter", false, 1},
     {"Allgather Latency", "all_gather", true, 1},
+    {"Allgatherv Latency", "all_gather", true, 1},
+    {"Gather Latency", "gather", true, 1},
+    {"Gatherv Latency", "gather", true, 1},
+    {"Scatter Latency", "scatter", true, 1},
+    {"Scatterv Latency", "scatter", true, 1},
     {"Broadcast Latency", "broadcast", false, 1},
     {"Bcast Latency", "broadcast", false, 1},
     {"Reduce Latency", "reduce", false, 1},
     {"All-to-All Personalized Exchange Latency", "all_to_all", true, 1},
+    {"All-to-Allv Personalized Exchange Latency", "all_to_all", true, 1},
     {"Alltoall Latency", "all_to_all", true, 1},
     {"Bi-Directional Bandwidth", "message_both_ways", false, 2},
     {"Bandwidth", "message_stream", false, 1},
@@ -53,7 +60,8 @@ struct osu {
 /* the words between "OSU MPI" (or "OSU MPI-CUDA", "OSU NCCL") and "Test" */
 static const struct osu_test *test_of(const char *line)
 {
-    const char *name = strchr(strstr(line, "OSU ") + 4, ' ');
+    const char *library = strstr(line, "OSU ") + 4; /* "MPI", "MPI-CUDA", "NCCL" */
+    const char *name = strncmp(library, "MPI_", 4) != 0 ? strchr(library, ' ') : NULL;
     const char *end = name ? strstr(name, " Test") : NULL;
     for (size_t t = 0; end && t < sizeof tests / sizeof *tests; t++) {
         size_t length = strlen(tests[t].name);
@@ -105,7 +113,7 @@ static void read_comment(struct reading *reading, struct osu *osu, char *line)
         osu->n_columns = 0;
         reading_head(reading, "tool", line + strspn(line, "# "));
         if (!osu->test) reading_skip(reading, "tests of kinds that are not read");
-    } else if (!strncmp(line, "# Size", 6)) {
+    } else if (!strncmp(line, "# Size", 6) && osu->test) {
         read_head(reading, osu, line);
     }
 }

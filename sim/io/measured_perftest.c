@@ -20,16 +20,21 @@ static const struct {
 } rates[] = {{"MB/sec", 0x1p20}, {"MiB/sec", 0x1p20}, {"Gb/sec", 1e9 / 8}};
 
 struct perftest {
-    bool both_ways, read;
+    bool both_ways, read, atomic;
     enum role roles[READING_COLUMNS];
     int n_columns;
     double unit_Bps;
 };
 
+static bool is_atomic(const char *name)
+{
+    return !strncmp(name, "Atomic ", 7);
+}
+
 static bool is_title(const char *line)
 {
     const char *name = line + strspn(line, " \t");
-    return (!strncmp(name, "RDMA_", 5) || !strncmp(name, "Send ", 5)) &&
+    return (!strncmp(name, "RDMA_", 5) || !strncmp(name, "Send ", 5) || is_atomic(name)) &&
            (strstr(name, " BW Test") || strstr(name, " Latency Test"));
 }
 
@@ -121,7 +126,9 @@ static void read_row(struct reading *reading, const struct perftest *test, char 
                           .n_ranks = 2,
                           .ranks_per_node = 1,
                           .check = -1};
-    if (test->n_columns == 0)
+    if (test->atomic)
+        reading_skip(reading, "rows of atomic operations, which are no messages");
+    else if (test->n_columns == 0)
         reading_skip(reading, "rows before any head");
     else if (reading_words(line, words) != test->n_columns)
         reading_skip(reading, "rows with fewer or more columns than their head");
@@ -144,7 +151,8 @@ void perftest_line(struct reading *reading, char *line)
     while (*line == ' ' || *line == '\t') line++;
     if (is_title(line)) {
         *test = (struct perftest){.both_ways = strstr(line, "Bidirectional") != NULL,
-                                  .read = strstr(line, "RDMA_Read") != NULL};
+                                  .read = strstr(line, "RDMA_Read") != NULL,
+                                  .atomic = is_atomic(line)};
         reading_head(reading, "tool", arena_text(reading->perm, "perftest, %s", line));
     } else if (is_head(line)) {
         test->unit_Bps = 0;

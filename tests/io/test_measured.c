@@ -230,7 +230,10 @@ static void sizes_per_rank_become_whole_sizes(void **state)
 {
     static const char text[] = "# OSU MPI Allgather Latency Test v7.3\n"
                                "# Size       Avg Latency(us)\n"
-                               "1024                  10.0\n";
+                               "1024                  10.0\n"
+                               "# OSU MPI Gatherv Latency Test v7.3\n"
+                               "# Size       Avg Latency(us)\n"
+                               "16                     3.0\n";
     struct diag diag;
     assert_null(read_text(text, NULL, &diag, *state));
     assert_non_null(strstr(diag.messages[0], "--ranks N tells"));
@@ -245,10 +248,41 @@ static void sizes_per_rank_become_whole_sizes(void **state)
     remove(file);
     assert_non_null(measured);
     assert_row(measured, 0, "all_gather", 4096, 10e-6);
+    assert_row(measured, 1, "gather", 64, 3e-6);
 }
 
 /* Gb/s is 10^9 bits, MB/s of this tool 2^20 bytes: 65536 B at 391.57 Gb/s take 1.33894 us, at 11700 MB/s
  * 5.34188 us. */
+/* a test of a kind that is not read, with a head of its own, leaves the others of the file as they are */
+static void tests_of_other_kinds_are_counted_beside_those_that_are_read(void **state)
+{
+    struct diag diag;
+    const struct measured *measured =
+        read_text("# OSU MPI Multiple Bandwidth / Message Rate Test v7.1\n# [ pairs: 1 ] [ window "
+                  "size: 64 ]\n"
+                  "# Size                  MB/s        Messages/s\n1   8.0   8000000.0\n"
+                  "# OSU MPI_Put latency Test v5.8\n# Size          Latency (us)\n1     2.0\n"
+                  "# OSU MPI_Get Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1     2.0\n"
+                  "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n8     2.5\n",
+                  NULL, &diag, *state);
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_row(measured, 0, "ping_pong", 8, 2.5e-6);
+    assert_int_equal(n_skipped(measured, "kinds that are not read"), 3);
+    assert_int_equal(n_skipped(measured, "rows of tests that are not read"), 3);
+}
+
+static void atomic_operations_are_no_messages(void **state)
+{
+    struct diag diag;
+    assert_null(read_text("  Atomic FETCH_AND_ADD BW Test\n"
+                          " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n"
+                          " 8 1000 1.7 1.6 0.2\n",
+                          NULL, &diag, *state));
+    assert_string_equal(diag.messages[0],
+                        "text:3: nothing to use in this perftest file: 1 rows of atomic "
+                        "operations, which are no messages");
+}
+
 static void the_unit_of_perftest_is_read_from_its_head(void **state)
 {
     const struct measured *measured = read_fixture("perftest.txt", *state);
@@ -846,6 +880,8 @@ int main(void)
         cmocka_unit_test(two_eras_in_one_file_each_keep_their_columns),
         cmocka_unit_test(tests_of_osu_are_told_apart_by_their_titles),
         cmocka_unit_test(sizes_per_rank_become_whole_sizes),
+        cmocka_unit_test(tests_of_other_kinds_are_counted_beside_those_that_are_read),
+        cmocka_unit_test(atomic_operations_are_no_messages),
         cmocka_unit_test(the_unit_of_perftest_is_read_from_its_head),
         cmocka_unit_test(logs_of_training_give_one_row_per_step),
         cmocka_unit_test(rates_of_torchtitan_become_times),
