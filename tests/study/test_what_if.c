@@ -106,6 +106,15 @@ static void a_collapse_is_no_matter_of_topology(void **state)
     assert_non_null(strstr(says, "bandwidth collapses"));
 }
 
+/* Below 1 MB a change of algorithm or protocol may cost so much. */
+static void a_jump_of_small_messages_is_no_collapse(void **state)
+{
+    const char *rows = "all_reduce,,65536,16,1e-3,\nall_reduce,,131072,16,2e-2,\n";
+    const char *says =
+        what_if_suspicion(open_with(rows, NULL, 0, *state), 0, **(struct arena **)state);
+    assert_null(strstr(says, "collapses"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +123,7 @@ int main(void)
         cmocka_unit_test(what_no_link_can_carry_is_blamed_on_the_scenario),
         cmocka_unit_test(inside_one_server_no_card_is_to_blame),
         cmocka_unit_test(a_collapse_is_no_matter_of_topology),
+        cmocka_unit_test(a_jump_of_small_messages_is_no_collapse),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
