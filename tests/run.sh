@@ -27,7 +27,7 @@ counts() {
 run_one() {
     said=$(mktemp)
     if [ -x "$1" ]; then
-        timeout 300 "$1" >"$said" 2>&1
+        timeout 600 "$1" >"$said" 2>&1
         status=$?
         line="$1: $(counts "$said" $status)"
     else
