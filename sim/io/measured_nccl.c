@@ -556,8 +556,29 @@ bool nccl_text_claims(const char *line)
     return strstr(line, "_perf ") && nccl_collective(line);
 }
 
+/* tell_library — "NCCL version 2.27.3+cuda12.9", "RCCL version : 2.27.7-HEAD", "nccl-library=22907". */
+static void tell_library(struct reading *reading, const char *line)
+{
+    const char *coded = strstr(line, "nccl-library=");
+    const char *at = strstr(line, "CCL version ");
+    int code = coded ? reading_count(strchr(coded, '=') + 1) : 0;
+    if (code > 10000)
+        reading_head(
+            reading, "library",
+            arena_text(reading->perm, "nccl-%d.%d.%d", code / 10000, code / 100 % 100, code % 100));
+    if (!at || at == line || !strchr("NR", at[-1])) return;
+    const char *version = strchr(at, ' ') + strlen(" version");
+    version += strspn(version, " :");
+    int length = (int)strspn(version, "0123456789.");
+    if (length > 0)
+        reading_head(
+            reading, "library",
+            arena_text(reading->perm, "%cccl-%.*s", at[-1] == 'R' ? 'r' : 'n', length, version));
+}
+
 void nccl_text_line(struct reading *reading, char *line)
 {
+    tell_library(reading, line);
     struct nccl *nccl = reading->state;
     while (*line == ' ' || *line == '\t') line++;
     if (line[0] == '#' || is_bare(line)) { /* 2017 had no "#" before some */

@@ -40,14 +40,27 @@ const char *told_read(const struct options *options, struct reading_options *how
     return NULL;
 }
 
+/* what was measured, and with which library, as far as the file says */
+static void print_heads(FILE *out, const struct raw *raw)
+{
+    for (int h = 0; h < raw->n_heads; h++) {
+        const char *key = raw->heads[h].key;
+        if (!strcmp(key, "device") || !strcmp(key, "library"))
+            fprintf(out, ", %s", raw->heads[h].value);
+    }
+}
+
 void told_print(FILE *out, const struct measured *measured)
 {
     fprintf(out, "%s: %s, ", measured->raw.file, measured->format->name);
     if (measured->server)
         fprintf(out, "a server of %d GPUs and %d network cards\n", measured->server->n_gpus,
                 measured->server->n_nics);
-    else
-        fprintf(out, "%d rows\n", measured->raw.n_rows);
+    else {
+        fprintf(out, "%d rows", measured->raw.n_rows);
+        print_heads(out, &measured->raw);
+        fputc('\n', out);
+    }
     for (int s = 0; s < measured->n_skips; s++)
         fprintf(out, "%s:%d: left out: %lld %s (first here)\n", measured->raw.file,
                 measured->skips[s].first_line, (long long)measured->skips[s].n,

@@ -538,6 +538,26 @@ static void the_head_tells_who_drives_the_gpus(void **state)
     }
 }
 
+static void the_library_is_told_with_its_version(void **state)
+{
+    static const char *const says[][2] = {
+        {"NCCL version 2.27.3+cuda12.9", "nccl-2.27.3"},
+        {"n1:7:7 [0] NCCL INFO NCCL version 2.22.3+cuda12.2", "nccl-2.22.3"},
+        {"RCCL version : 2.27.7-HEAD:0d2c4fd", "rccl-2.27.7"},
+        {"# nccl-tests version 2.18.2 nccl-headers=22907 nccl-library=22907", "nccl-2.29.7"},
+        {"the NCCL version matters", ""},
+    };
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+        struct diag diag;
+        const char *text = arena_text(*state,
+                                      "# nThread 1 nGpus 2 minBytes 8\n%s\n"
+                                      "# size count type redop root time algbw busbw #wrong\n"
+                                      "1000000 250000 float sum -1 100.0 10.00 10.00 0\n",
+                                      says[i][0]);
+        assert_string_equal(head_of(read_text(text, NULL, &diag, *state), "library"), says[i][1]);
+    }
+}
+
 /* A head of two blocks, rows of the first alone: 8 MB in 1 ms are 8 GB/s of algorithm bandwidth. */
 static void a_row_may_end_after_its_first_block(void **state)
 {
@@ -868,6 +888,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_read_as_pages_and_threads_show_them),
         cmocka_unit_test(the_head_tells_who_drives_the_gpus),
+        cmocka_unit_test(the_library_is_told_with_its_version),
         cmocka_unit_test(a_row_may_end_after_its_first_block),
         cmocka_unit_test(all_gathers_of_old_versions_print_shares),
         cmocka_unit_test(columns_of_nccl_tests_are_found_by_name_in_every_era),
