@@ -4,8 +4,8 @@
  *
  * With rendezvous a lane's next send waits until its last one has arrived. Otherwise latencies of
  * up to WINDOW sends of a lane pass side by side, as with the eight slots of NCCL's buffers, for each of the
- * library's channels that it stands for; of as many as pass in a latency, where a window in bytes limits what
- * leaves a node. */
+ * library's channels that it stands for; of as many as pass in a latency where that is more: bytes in flight are
+ * limited by the connections' windows, which all fidelities have as a port of each node. */
 #include "engine.h"
 
 #include "base/must.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOW = 8, MOST_WINDOW = 512 }; /* powers of two, as 1 is */
+enum { WINDOW = 8, MOST_WINDOW = 4096 }; /* powers of two, as 1 is */
 
 /* What a send that is rerouted in the moment of its end still has to carry: nothing to speak of. */
 static const double NEARLY_OVER_B = 1e-9;
@@ -406,19 +406,26 @@ static int member_of(const struct group_sends *group, int rank_class)
     return group->seats[low].member;
 }
 
-/* Sends of a lane under way at once: WINDOW for each open channel that it stands for, or so many that the
- * connections' limit, where there is one, is reached. */
+static double flying_on_B(struct affine hop)
+{
+    return hop.beta_s_per_B > 0.0 ? hop.alpha_s / hop.beta_s_per_B : 0.0;
+}
+
+/* Sends of a lane under way at once: WINDOW for each open channel that it stands for, or so many that ways
+ * are full: what a library's buffers hold back on long ways is in the connections' limit. No more than
+ * all there are. */
 static int window_of(const struct plan_coll *coll, const struct library *library)
 {
     const struct coll_req *req = &coll->req;
     if (req->rendezvous) return 1;
     double part_B = req->size_B / req->n_channels;
     double send_B = coll->algo->in_blocks ? part_B / req->n_ranks : fmin(part_B, req->chunk_B);
-    double flying_B = coll->row->net_cap_Bps * library->n_channels * coll->hops.inter.alpha_s;
+    double flying_B = fmax(flying_on_B(coll->hops.intra), flying_on_B(coll->hops.inter));
     double slots = (double)WINDOW * library_channels(library, coll->row, req);
     int window = WINDOW;
-    while (window < MOST_WINDOW && (window * send_B * req->n_channels < flying_B ||
-                                    (double)window * req->n_channels < slots))
+    while (
+        window < MOST_WINDOW && window * send_B < 2 * part_B &&
+        (window * send_B * req->n_channels < flying_B || (double)window * req->n_channels < slots))
         window *= 2;
     return window;
 }

@@ -550,6 +550,51 @@ static void a_lane_has_the_slots_of_the_channels_that_it_stands_for(void **state
     assert_close(times.message_s, times.fluid_s, 0.02);
 }
 
+/* ---- long ways ---- */
+
+/* Servers of four GPUs in a pipeline over ways of `latency_s`, with 4 MB under way on each of 2 channels:
+ * 8 MB in a round trip, far below the cards' rate on long ways. */
+static struct inputs *far_apart(const struct coll_algo *algo, double latency_s, struct arena *perm)
+{
+    struct node_spec node = ideal_server(4, 1);
+    node.nic_latency_s = latency_s;
+    struct op op = coll_op(0, algo->kind, 64e6, algo->name);
+    struct inputs *in = alone(&node, &one_switch, 16, op, perm);
+    in->library.rendezvous = false;
+    in->library.n_channels = 2;
+    in->library.chunk_B = 64e3;
+    for (int c = 0; c < in->library.n_choices; c++) in->library.choices[c].net.window_B = 4e6;
+    return in;
+}
+
+/* Messages and lock step wait for the same credits, so they differ by no more than a hop's time on each hop:
+ * 2 times 3 hops inside and 2 between at most. */
+static void credits_of_long_ways_count_in_all_fidelities(void **state)
+{
+    const struct coll_algo *pipelined[] = {
+        coll_find(COLL_ALLREDUCE, "tree"), coll_find(COLL_BROADCAST, "ring"),
+        coll_find(COLL_REDUCE, "ring"), coll_find(COLL_ALLREDUCE, "collnet-chain"),
+        coll_find(COLL_ALLREDUCE, "collnet-direct")};
+    for (int a = 0; a < 5; a++) {
+        for (double latency_s = 10 * US; latency_s < 0.1; latency_s *= 10) {
+            struct arena scratch = **(struct arena **)state;
+            struct inputs *in = far_apart(pipelined[a], latency_s, &scratch);
+            struct three times = run_three(in, scratch);
+            const struct plan_coll *coll = &plan_build(in, &scratch)->colls[0];
+            double hop_s = coll->hops.inter.alpha_s + 64e3 * coll->hops.inter.beta_s_per_B;
+            double window_Bps = 8e6 / (2 * coll->hops.inter.alpha_s);
+            if (latency_s > 0.5e-3)
+                assert_close(1 / coll->hops.inter.beta_s_per_B, window_Bps, 1e-9);
+            bool close = fabs(times.message_s - times.fluid_s) <= 8 * hop_s;
+            if (!close)
+                print_error("%s, %g s: fluid %.9g, message %.9g s\n", pipelined[a]->name, latency_s,
+                            times.fluid_s, times.message_s);
+            assert_true(close);
+            assert_close(times.estimate_s, times.fluid_s, 1e-9);
+        }
+    }
+}
+
 /* 4 x 4 x 4 servers of one GPU and six cards of 50 GB/s, cables of 500 ns, one more to and from the card:
  * six parts of S, two along each axis at any time, one each way round. T = 18 (3 cables) and
  * 2 63/64 S over 300 GB/s: all the server's cards without a pause. */
@@ -591,6 +636,7 @@ int main(void)
         cmocka_unit_test(runs_repeat_bit_for_bit),
         cmocka_unit_test(rings_take_what_simgrid_gives),
         cmocka_unit_test(a_lane_has_the_slots_of_the_channels_that_it_stands_for),
+        cmocka_unit_test(credits_of_long_ways_count_in_all_fidelities),
         cmocka_unit_test(rings_along_the_axes_of_a_torus_keep_all_cables_busy),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
