@@ -16,6 +16,13 @@ static const struct fabric_spec big_hashed_tree = {.kind = "fat-tree",
                                                    .core_oversubscription = 1,
                                                    .routing = "ecmp",
                                                    .wiring = "packed"};
+static const struct fabric_spec big_sprayed_tree = {.kind = "fat-tree",
+                                                    .levels = 3,
+                                                    .radix = 64,
+                                                    .oversubscription = 1,
+                                                    .core_oversubscription = 1,
+                                                    .routing = "spray",
+                                                    .wiring = "packed"};
 static const struct fabric_spec big_dragonfly = {
     .kind = "dragonfly", .routing = "minimal", .wiring = "packed", .oversubscription = 1};
 
@@ -92,8 +99,10 @@ int main(void)
     lone("plan, tree, 16,384 ranks, fat-tree", &big_tree, "tree", *perm);
     hybrid("plan, TP 8 PP 16 DP 128, fat-tree", &big_tree, *perm);
     hybrid("plan, TP 8 PP 16 DP 128, hashed fat-tree", &big_hashed_tree, *perm);
+    hybrid("plan, TP 8 PP 16 DP 128, sprayed fat-tree", &big_sprayed_tree, *perm);
     hybrid("plan, TP 8 PP 16 DP 128, dragonfly", &big_dragonfly, *perm);
     from_nothing("65,536 GPUs, fat-tree, all-reduce", &big_tree, 65536, *perm);
+    from_nothing("65,536 GPUs, sprayed fat-tree, all-reduce", &big_sprayed_tree, 65536, *perm);
     from_nothing("65,536 GPUs, dragonfly, all-reduce", &big_dragonfly, 65536, *perm);
     arena_close(perm);
     return 0;

@@ -257,6 +257,8 @@ int main(void)
     big_step("fat-tree", "static", *perm);
     big_step("dragonfly", "minimal", *perm);
     big_step("fat-tree", "ecmp", *perm);
+    big_step("fat-tree", "spray", *perm);
+    big_step("dragonfly", "ugal", *perm);
     arena_close(perm);
     return 0;
 }
