@@ -144,6 +144,17 @@ struct router *router_new(const struct topo *topo, struct arena *perm)
     return router;
 }
 
+/* Ends are the first switches of those that are alike, so that only these are looked at. */
+static void name_first_hops(const struct topo *topo, struct router *router)
+{
+    const int32_t *first_hop = router->trunks.first_hop;
+    for (int i = 0; i < router->out.first[router->n_switches]; i++) {
+        router->out.there[i] = first_hop[switch_of(topo, topo->links[router->out.links[i]].dst)];
+        router->in.there[i] = first_hop[switch_of(topo, topo->links[router->in.links[i]].src)];
+    }
+    for (int t = 0; t < router->n_switches + router->n_groups; t++) router->known[t] = false;
+}
+
 void router_bundle(const struct topo *topo, bool together, struct arena scratch)
 {
     struct router *router = topo->router;
@@ -152,6 +163,8 @@ void router_bundle(const struct topo *topo, bool together, struct arena scratch)
     bool detours = mode == ROUTING_VALIANT_SPRAY;
     bool spread = mode == ROUTING_SPRAY || detours;
     trunks_find(topo, detours ? router->group : NULL, together && spread, &router->trunks, scratch);
+    /* single ways, which others than spreads take, need every switch */
+    if (mode == ROUTING_SPRAY && topo->n_failed == 0) name_first_hops(topo, router);
 }
 
 int router_bundled(const struct topo *topo, int link)
