@@ -46,6 +46,29 @@ static void keys_become_a_cluster(void **state)
     assert_null(job.protocol);
 }
 
+/* MI350: 7 links of 76.8 GB/s; two MI300A: 2 of 64; a bridge of two A40: 4 of 14.06; RTX 20 pairs have none
+ * and go over the host. */
+static void links_between_gpus_go_by_the_gpu(void **state)
+{
+    static const struct {
+        const char *keys;
+        double scaleup_Bps;
+    } cases[] = {
+        {"mi355x,xgmi,none,none,8", 537.6e9},      {"mi300x,xgmi,none,none,8", 448e9},
+        {"mi300a,xgmi,none,none,2", 128e9},        {"mi300a,xgmi,none,none,4", 384e9},
+        {"a40,nvlink3-mesh,none,none,2", 56.25e9}, {"a100-sxm-80,nvlink3-mesh,none,none,4", 300e9},
+        {"rtx2080ti,pcie-host,none,none,2", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct row_job job =
+            map_text(arena_text(*state, COLUMNS "s,allreduce,%s,1,0,0,%s,,auto,auto,8,9\n",
+                                cases[i].keys, cases[i].keys[0] == 'm' ? "RCCL" : "NCCL"),
+                     *state);
+        assert_null(job.reason);
+        assert_close(job.inputs->node.scaleup_Bps, cases[i].scaleup_Bps, 1);
+        assert_int_equal(job.inputs->node.p2p, cases[i].scaleup_Bps > 0);
+    }
+}
+
 static void what_no_rule_knows_is_named(void **state)
 {
     static const struct {
@@ -406,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_become_a_cluster),
+        cmocka_unit_test(links_between_gpus_go_by_the_gpu),
         cmocka_unit_test(what_no_rule_knows_is_named),
         cmocka_unit_test(cards_of_any_rate_are_mapped),
         cmocka_unit_test(what_the_library_lacks_is_a_reason),
