@@ -63,7 +63,8 @@ struct fold *fold_layout(const struct layout *layout, bool together, struct aren
 double fold_slowdown(const struct inputs *in, int rank);
 
 /* fold_lag — the expected time of the slowest of the job's ranks over the mean, 1 = no jitter. A
- * synchronous step ends with its slowest rank, so that is the one a class stands for. */
+ * synchronous step ends with its slowest rank, so that is the one a class stands for. Ranks that differ
+ * in each micro-batch anew differ less over a step of many. */
 double fold_lag(const struct inputs *in);
 
 #endif

@@ -592,6 +592,20 @@ static void merged_rings_end_with_the_slowest(void **state)
     assert_close(end_s[1], end_s[0], 1e-9);
 }
 
+/* Half of the variance is drawn anew in each of 4 micro-batches: sqrt(1/2 + 1/8) of the jitter of one. */
+static void many_micro_batches_jitter_less_than_one(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    struct job *job = new_job((struct mesh){1, {8}, {"dp"}}, 1, &perm);
+    struct inputs *in = build_inputs(build_topo(&quad_node, &tree_ecmp, 8, &perm), job, &perm);
+    in->jitter = 0.02;
+    in->train.grad_accumulation = 1;
+    double one = fold_lag(in) - 1.0;
+    in->train.grad_accumulation = 4;
+    assert_true(one > 0.02); /* of 8 ranks the slowest is 1.43 deviations behind */
+    assert_close((fold_lag(in) - 1.0) / one, sqrt(0.625), 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +620,7 @@ int main(void)
         cmocka_unit_test(merging_is_exact_where_links_are_alike),
         cmocka_unit_test(merged_runs_are_near_exact_ones),
         cmocka_unit_test(merged_rings_end_with_the_slowest),
+        cmocka_unit_test(many_micro_batches_jitter_less_than_one),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
