@@ -11,6 +11,9 @@ static void adjust_rates(const struct adjust *adjust, bool spread, struct lib_ch
     choice->efficiency_scaleup = fmin(1.0, choice->efficiency_scaleup * adjust->scaleup_rate);
     choice->efficiency_pcie = fmin(1.0, choice->efficiency_pcie * adjust->scaleup_rate);
     choice->efficiency_net = fmin(1.0, choice->efficiency_net * adjust->network_rate);
+    /* what else limits the network is moved with it: else the factor would do nothing until links are slower */
+    choice->net.pair_frac = fmin(1.0, choice->net.pair_frac * adjust->network_rate);
+    choice->net.more_frac = fmin(1.0, choice->net.more_frac * adjust->network_rate);
     choice->channel_cap_Bps *= spread ? adjust->network_rate : adjust->scaleup_rate;
 }
 

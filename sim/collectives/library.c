@@ -236,7 +236,7 @@ struct lib_choice library_tuner_row(const struct library *lib, const struct lib_
         row.channel_cap_Bps = INFINITY;
     }
     if (leaves_node(req)) reckon_network(&row, req, lib->n_channels);
-    limit_network(&row, req);
+    if (!row.net.unseen) limit_network(&row, req);
     spare_cables(&row, req);
     if (choice->has_tuner && leaves_node(req) && row.algo->reckoned_frac)
         row.efficiency_net *= row.algo->reckoned_frac(req);

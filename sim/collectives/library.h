@@ -46,6 +46,7 @@ struct lib_net {
     double pair_frac,
         more_frac; /* most of the line rate that the row reaches on two nodes, and on more;
                                     0: no limit */
+    bool unseen;   /* the library chooses as if there were no such limit */
 };
 
 /* one (algorithm, protocol) a library may choose for a kind of collective */

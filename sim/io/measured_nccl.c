@@ -30,9 +30,14 @@ enum role {
     ROLE_ALGBW,
     ROLE_BUSBW,
     ROLE_WRONG,
+    ROLE_ERROR,
     ROLE_OTHER
 };
 enum { N_BLOCKS = 2, HOST_MAX = 64, N_HOSTS_MAX = 8192 };
+
+/* Before 2.13 the largest difference was printed instead of a count: sums of floats in another order differ by
+ * 1e-7. Source: NVIDIA/nccl-tests, deltaMaxValue of half, the coarsest type that old versions check. */
+static const double ERROR_MOST = 1e-2;
 
 /* rounding of what is printed with two decimals, and of times with three digits */
 static const double BANDWIDTH_ROUND = 0.011, BANDWIDTH_SLACK = 0.03;
@@ -42,7 +47,7 @@ struct nccl {
     enum role roles[READING_COLUMNS];
     int n_columns;  /* 0: no head yet */
     int n_trailing; /* columns after the blocks */
-    const char *collective;
+    const char *collective, *foreign;
     int first_row; /* of the section */
     int n_iterations, n_gpus_told, n_ranks, group;
     int n_gpus; /* of a thread; 0: not told */
@@ -52,7 +57,7 @@ struct nccl {
     struct nccl_ratio ratio;
     double bus_sum, average;
     int n_bus;
-    bool sums, rooted;
+    bool op_told, sums, rooted;
     bool shares; /* algbw is what each rank gets from the others */
 };
 
@@ -78,6 +83,16 @@ const char *nccl_collective(const char *name)
 {
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
         if (strstr(name, programs[i].part)) return programs[i].collective;
+    }
+    return NULL;
+}
+
+/* nccl-tests has programs of collectives that are not predicted */
+static const char *foreign_of(const char *line)
+{
+    static const char *const foreign[] = {"gather_perf", "scatter_perf", "hypercube_perf"};
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        if (!nccl_collective(line) && strstr(line, foreign[i])) return foreign[i];
     }
     return NULL;
 }
@@ -158,7 +173,7 @@ static enum role role_of(const char *name)
                  {"N", ROLE_COUNT},      {"type", ROLE_TYPE},   {"redop", ROLE_OP},
                  {"op", ROLE_OP},        {"root", ROLE_ROOT},   {"time", ROLE_TIME},
                  {"cputime", ROLE_TIME}, {"algbw", ROLE_ALGBW}, {"busbw", ROLE_BUSBW},
-                 {"#wrong", ROLE_WRONG}, {"error", ROLE_WRONG}, {"res", ROLE_WRONG}};
+                 {"#wrong", ROLE_WRONG}, {"error", ROLE_ERROR}, {"res", ROLE_ERROR}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!strcmp(names[i].name, name)) return names[i].role;
     }
@@ -268,8 +283,22 @@ static void open_section(struct reading *reading, struct nccl *nccl)
 {
     close_section(reading, nccl);
     const char *collective = nccl->collective;
+    const char *foreign = nccl->foreign;
     bool named = nccl->first_row == reading->n_rows; /* the name stood right before */
-    *nccl = (struct nccl){.first_row = reading->n_rows, .collective = named ? collective : NULL};
+    *nccl = (struct nccl){.first_row = reading->n_rows,
+                          .collective = named ? collective : NULL,
+                          .foreign = named ? foreign : NULL};
+}
+
+/* NCCL's own number of its version, 22602 of 2.26.2, and 2708 before 2.9. Source: NVIDIA/nccl, src/nccl.h.in */
+static void read_code(struct reading *reading, int code)
+{
+    enum { LONG_FROM = 10000 };
+    int major = code / (code < LONG_FROM ? 1000 : LONG_FROM);
+    int minor = code / 100 % (code < LONG_FROM ? 10 : 100);
+    if (code > 0)
+        reading_head(reading, "nccl",
+                     arena_text(reading->perm, "%d.%d.%d", major, minor, code % 100));
 }
 
 static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
@@ -282,6 +311,7 @@ static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
     } else if (strstr(line, "Collective test starting:")) {
         open_section(reading, nccl);
         nccl->collective = nccl_collective(line);
+        nccl->foreign = foreign_of(line);
     } else if (strstr(line, "nThread ")) {
         open_section(reading, nccl);
         nccl->n_iterations = number_after(line, " iters: ");
@@ -296,7 +326,15 @@ static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
         if (colon && reading_words(colon + 1, words) > 0) reading_number(words[0], &nccl->average);
     } else if (strstr(line, "nccl-tests version")) {
         reading_head(reading, "tool", line + strspn(line, "# "));
+        read_code(reading, number_after(line, "nccl-library="));
     }
+}
+
+/* "2.26.2+cuda12.8", and of another day "2.4.8+cuda10.1" */
+static void read_version(struct reading *reading, const char *text)
+{
+    size_t n = strspn(text, "0123456789.");
+    if (n > 0) reading_head(reading, "nccl", arena_text(reading->perm, "%.*s", (int)n, text));
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -384,7 +422,10 @@ static void take_word(struct nccl *nccl, enum role role, const char *word, struc
 {
     if (role == ROLE_SIZE && !reading_number(word, &row->size_B)) row->size_B = -1;
     if (role == ROLE_TYPE) row->dtype = nccl_type(word);
-    if (role == ROLE_OP) nccl->sums = strcmp(word, "none") != 0;
+    if (role == ROLE_OP) {
+        nccl->op_told = true;
+        nccl->sums = strcmp(word, "none") != 0;
+    }
     if (role == ROLE_ROOT) nccl->rooted = word[0] != '-';
 }
 
@@ -392,12 +433,12 @@ static void take_number(struct nccl_block *block, enum role role, const char *wo
 {
     double value = 0;
     bool good = reading_number(word, &value);
-    if (role == ROLE_WRONG && !good) return; /* "N/A": nothing was checked */
+    if (role >= ROLE_WRONG && !good) return; /* "N/A": nothing was checked */
     if (!good) block->good = false;
     if (role == ROLE_TIME) block->time_us = value;
     if (role == ROLE_ALGBW) block->algbw = value;
     if (role == ROLE_BUSBW) block->busbw = value;
-    if (role == ROLE_WRONG) block->n_wrong = value;
+    if (role == ROLE_WRONG || (role == ROLE_ERROR && value > ERROR_MOST)) block->n_wrong = value;
 }
 
 struct row_words {
@@ -423,7 +464,7 @@ static int take_words(struct nccl *nccl, struct row_words from, struct raw_row *
             continue;
         }
         if (role == ROLE_TIME && n_blocks <= N_BLOCKS) blocks[n_blocks++].good = true;
-        if (role >= ROLE_TIME && role <= ROLE_WRONG && n_blocks > 0)
+        if (role >= ROLE_TIME && role <= ROLE_ERROR && n_blocks > 0)
             take_number(&blocks[n_blocks - 1], role, *words);
         else
             take_word(nccl, role, *words, row);
@@ -432,11 +473,71 @@ static int take_words(struct nccl *nccl, struct row_words from, struct raw_row *
     return n_blocks < N_BLOCKS ? n_blocks : N_BLOCKS;
 }
 
+/* What is always in a row: size, count and type before the blocks of time, two bandwidths and errors. */
+enum { N_FRONT = 3, N_BLOCK = 4, N_TEXTS = 2, BARE_B = 256 };
+
+/* n_texts_of — the texts between type and blocks of a row that stands there without a head, as where only the
+ * table was copied; -1: it is no such row. Its first two words and all of its blocks must be numbers. */
+static int n_texts_of(char *const *words, int n_words)
+{
+    int n_blocks = n_words >= N_FRONT + N_BLOCKS * N_BLOCK ? N_BLOCKS : 1;
+    int n_texts = n_words - N_FRONT - n_blocks * N_BLOCK;
+    double value = 0;
+    if (n_texts < 0 || n_texts > N_TEXTS || !nccl_type(words[2])[0]) return -1;
+    for (int w = 0; w < n_words; w++) {
+        bool number = w < 2 || w >= N_FRONT + n_texts;
+        bool wrong = number && w > 2 && (w - N_FRONT - n_texts) % N_BLOCK == N_BLOCK - 1;
+        if (number && !wrong && !reading_number(words[w], &value)) return -1;
+    }
+    return n_texts;
+}
+
+static bool is_bare_row(const char *line)
+{
+    char copy[BARE_B];
+    char *words[READING_COLUMNS];
+    if (strlen(line) >= sizeof copy) return false;
+    memcpy(copy, line, strlen(line) + 1);
+    return n_texts_of(words, reading_words(copy, words)) >= 0;
+}
+
+/* take_head — of a row without one: the columns of its length. */
+static bool take_head(struct nccl *nccl, char *const *words, int n_words)
+{
+    static const enum role front[] = {ROLE_SIZE, ROLE_COUNT, ROLE_TYPE};
+    static const enum role block[] = {ROLE_TIME, ROLE_ALGBW, ROLE_BUSBW, ROLE_ERROR};
+    int n_texts = n_texts_of(words, n_words);
+    if (n_texts < 0) return false;
+    double root = 0;
+    for (int c = 0; c < n_words; c++) {
+        int text = c - N_FRONT;
+        if (text < 0)
+            nccl->roles[c] = front[c];
+        else if (text < n_texts)
+            nccl->roles[c] = reading_number(words[c], &root) ? ROLE_ROOT : ROLE_OP;
+        else
+            nccl->roles[c] = block[(text - n_texts) % N_BLOCK];
+    }
+    nccl->n_columns = n_words;
+    return true;
+}
+
+/* without_tags — launchers that mark each piece of output put "[0]" into the middle of a row. */
+static void without_tags(char *line)
+{
+    for (char *at = strchr(line, '['); at; at = strchr(at + 1, '[')) {
+        char *end = at + 1;
+        while (*end >= '0' && *end <= '9') end++;
+        if (end > at + 1 && *end == ']') memset(at, ' ', (size_t)(end - at) + 1);
+    }
+}
+
 static void read_row(struct reading *reading, struct nccl *nccl, char *line)
 {
     char *words[READING_COLUMNS];
+    without_tags(line);
     int n_words = reading_words(line, words);
-    if (nccl->n_columns == 0) {
+    if (nccl->n_columns == 0 && !take_head(nccl, words, n_words)) {
         reading_skip(reading, "rows before any head");
         return;
     }
@@ -468,9 +569,10 @@ static void read_row(struct reading *reading, struct nccl *nccl, char *line)
  * of operation and root tell most apart. */
 static const char *guess(const struct nccl *nccl)
 {
-    bool shared = nccl->ratio.factor < 0.99; /* (n - 1) / n */
-    bool twice = nccl->ratio.factor > 1.01;  /* 2 (n - 1) / n of three ranks and more */
     if (nccl->ratio.algbw <= 0) return NULL;
+    double rounding = fmin(0.01, 2 * BANDWIDTH_ROUND / nccl->ratio.algbw);
+    bool shared = nccl->ratio.factor < 1 - rounding; /* (n - 1) / n */
+    bool twice = nccl->ratio.factor > 1 + rounding;  /* 2 (n - 1) / n of three ranks and more */
     if (nccl->sums)
         return twice          ? "all_reduce"
                : shared       ? "reduce_scatter"
@@ -492,12 +594,23 @@ static void check_average(struct reading *reading, const struct nccl *nccl)
                                  reading->line, nccl->average, own));
 }
 
-static const char *collective_of(const struct reading *reading, const struct nccl *nccl)
+/* contradicts — a name that sums on rows that say they sum nothing, or the other way round: of another run. */
+static bool contradicts(const struct nccl *nccl, const char *collective)
 {
-    const char *collective = reading->options->collective;
-    if (!collective) collective = nccl->collective;
+    return nccl->op_told && nccl->sums != (strstr(collective, "reduce") != NULL);
+}
+
+static const char *collective_of(struct reading *reading, const struct nccl *nccl)
+{
+    if (reading->options->collective) return reading->options->collective;
+    const char *collective = nccl->collective;
     if (!collective) collective = nccl_collective(reading->file);
-    return collective ? collective : guess(nccl);
+    if (!collective) return guess(nccl);
+    if (!contradicts(nccl, collective)) return collective;
+    add_note(reading, arena_text(reading->perm,
+                                 "line %d: is called %s, but its rows %s: taken as what they say",
+                                 reading->line, collective, nccl->sums ? "sum" : "sum nothing"));
+    return guess(nccl);
 }
 
 /* ranks_of — by the command line, the list of ranks, the bandwidths, or the first comment; 0 = not told:
@@ -531,8 +644,13 @@ static void close_section(struct reading *reading, struct nccl *nccl)
 {
     if (reading->n_rows == nccl->first_row) return;
     const char *collective = collective_of(reading, nccl);
+    if (!collective && nccl->foreign) {
+        reading_error(reading, "is of %s, whose collective is not predicted", nccl->foreign);
+        return;
+    }
     if (!collective) {
-        reading_error(reading, "does not say which collective it measures (--op NAME does)");
+        reading_error(reading, "does not say which collective it measures (--op NAME does)%s",
+                      nccl->ratio.algbw > 0 ? ": all_gather and all_to_all look alike" : "");
         return;
     }
     int n_ranks = ranks_of(reading, nccl, collective);
@@ -549,11 +667,13 @@ static void close_section(struct reading *reading, struct nccl *nccl)
 
 bool nccl_text_claims(const char *line)
 {
+    while (*line == ' ' || *line == '\t') line++;
     if (is_head(line)) return true;
     if (!strncmp(after_mark(line), "nThread ", 8) && strstr(line, " nGpus ")) return true;
     if (strstr(line, "Collective test starting:") || strstr(line, "nccl-tests version"))
         return true;
-    return strstr(line, "_perf ") && nccl_collective(line);
+    if (line[0] == '#' && strstr(line, "Rank ") && strstr(line, " device ")) return true;
+    return (strstr(line, "_perf ") && nccl_collective(line)) || is_bare_row(line);
 }
 
 /* tell_library — "NCCL version 2.27.3+cuda12.9", "RCCL version : 2.27.7-HEAD", "nccl-library=22907". */
@@ -585,6 +705,8 @@ void nccl_text_line(struct reading *reading, char *line)
         read_comment(reading, nccl, line);
     } else if (line[0] >= '0' && line[0] <= '9') {
         read_row(reading, nccl, line);
+    } else if (strstr(line, "NCCL version ")) {
+        read_version(reading, strstr(line, "NCCL version ") + 13);
     } else if (strstr(line, "NCCL INFO") || strstr(line, "NCCL WARN")) {
         reading_skip(reading, "lines of NCCL_DEBUG");
     } else if (strstr(line, "_perf") && nccl_collective(line)) {

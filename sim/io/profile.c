@@ -66,6 +66,7 @@ static const struct field gpu_fields[] = {
     REAL("jitter", DIM_FRACTION, struct gpu_profile, jitter, 0, 1, "0", "relative standard deviation of the time to compute a step, between ranks and steps; all wait for the slowest"),
     REAL("tree_pair_bandwidth", DIM_RATE, struct gpu_profile, tree_pair_Bps, 0, LARGE, "0GB/s", "most that a server sends through one card in a tree over two servers; 0 = no limit"),
     REAL("tree_bandwidth", DIM_RATE, struct gpu_profile, tree_Bps, 0, LARGE, "0GB/s", "the same over more servers"),
+    REAL("switch_tree_pair_bandwidth", DIM_RATE, struct gpu_profile, switch_tree_pair_Bps, 0, LARGE, "0GB/s", "most that a server sends through all its cards in a tree of switches (NVLS) over two servers; 0 = no limit"),
 };
 
 static const char *const cpu_names[] = {"intel", "amd", NULL};
@@ -401,8 +402,8 @@ static struct diag_place place_of(const struct profile_reader *reader, struct pr
     return json_place(ref.json, node, reader->perm);
 }
 
-/* resolve — the file of a name or path, of a library's version the nearest before it, of a family's name a stated
- * member; NULL after an error. */
+/* resolve — the file of a name or path, whatever its case and dashes; of a library's version the nearest before it,
+ * of a family's name a stated member; NULL after an error. */
 static const char *resolve(const struct profile_reader *reader, const struct profile_kind *kind,
                            struct profile_ref ref, const char *name, struct stat *status)
 {

@@ -28,6 +28,7 @@ struct gpu_profile {
     struct sides spread;            /* of a step's time without network */
     double jitter;                  /* see inputs.h */
     double tree_pair_Bps, tree_Bps; /* through one card, see pair_frac of lib_net; 0: no limit */
+    double switch_tree_pair_Bps;    /* through all cards, in a tree of switches */
 };
 
 struct node_profile {

@@ -156,6 +156,19 @@ static char *after_quotes(char *line)
     return line;
 }
 
+/* after_rank — "3: " of srun, "[3] " of torchrun and of launchers that tag; the line itself without. */
+static char *after_rank(char *line)
+{
+    char *at = line;
+    while (is_blank(*at)) at++;
+    bool boxed = *at == '[';
+    char *digits = at + boxed;
+    char *end = digits;
+    while (isdigit((unsigned char)*end)) end++;
+    if (end == digits || *end != (boxed ? ']' : ':') || !is_blank(end[1])) return line;
+    return end + 2;
+}
+
 char *reading_plain(char *line)
 {
     char *at = after_time(after_quotes(line));
@@ -164,12 +177,7 @@ char *reading_plain(char *line)
         char *name = strstr(at, "]<std");
         if (name && tag && name < tag) return tag + 2 + (tag[2] == ' ');
     }
-    char *first = at;
-    while (is_blank(*first)) first++; /* srun sets the numbers of its tasks right */
-    char *digits = first;
-    while (isdigit((unsigned char)*digits)) digits++;
-    if (digits > first && digits[0] == ':' && digits[1] == ' ') return digits + 2;
-    return at;
+    return after_rank(at);
 }
 
 /* --- lines ------------------------------------------------------------------------------------- */

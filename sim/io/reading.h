@@ -72,7 +72,7 @@ bool reading_number(const char *word, double *value);
 /* reading_count — the whole number that a text begins with, blanks before it left out; 0 when it is none,
  * is 0 or more than READING_COUNT. */
 int reading_count(const char *text);
-/* reading_plain — the line after what launchers put before it: "[1,0]<stdout>:", "3: ", a time. */
+/* reading_plain — the line after what launchers put before it: "[1,0]<stdout>:", "3: ", "[3] ", a time. */
 char *reading_plain(char *line);
 
 /* --- lines ------------------------------------------------------------------------------------ */

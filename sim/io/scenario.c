@@ -394,8 +394,17 @@ static void check_counts(const struct loader *load, const struct node_profile *n
     int per_node = node->spec.gpus_per_node;
     if (n <= per_node) return;
     if (n % per_node != 0) {
+        int fewer = per_node;
+        while (n % fewer != 0) fewer--;
+        const char *hint =
+            fewer > 1 ? arena_text(load->perm,
+                                   "; where each gives %d to the job: \"node\": {\"base\": ..., "
+                                   "\"gpus\": %d}",
+                                   fewer, fewer)
+                      : "";
         diag_error(load->diag, place(load, json_get(load->root, "n_gpus")),
-                   "%d is not a multiple of the %d GPUs of a node (%s)", n, per_node, node->name);
+                   "%d is not a multiple of the %d GPUs of a node (%s)%s", n, per_node, node->name,
+                   hint);
     }
     if (node->spec.nics_per_node == 0) {
         diag_error(load->diag, place(load, json_get(load->root, "node")),
@@ -451,6 +460,24 @@ static void apply_network(struct lib_choice *choice, const struct hardware *hard
     choice->net.more_frac = hardware->gpu.tree_Bps / nic->bandwidth_Bps;
 }
 
+/* limit_gpus — what the GPUs of a server send together, as a share of its cards. A ring between servers passes all
+ * GPUs of each on its way: their kernels copy no faster than in a ring of one server, whatever part of it goes over
+ * cards. */
+static void limit_gpus(struct lib_choice *choice, const struct hardware *hardware)
+{
+    const struct node_spec *spec = &hardware->node.spec;
+    double cards_Bps = spec->nics_per_node * spec->nic_Bps;
+    if (spec->scaleup != SCALEUP_SWITCH || spec->gpus_per_node < 2 || cards_Bps <= 0) return;
+    if (strcmp(choice->algo->name, "ring") == 0) {
+        choice->net.unseen = true;
+        choice->net.pair_frac = choice->efficiency_scaleup * spec->scaleup_Bps / cards_Bps;
+        choice->net.more_frac = choice->net.pair_frac;
+    } else if (strcmp(choice->algo->name, "nvls-tree") == 0) {
+        choice->net.unseen = true;
+        choice->net.pair_frac = hardware->gpu.switch_tree_pair_Bps / cards_Bps;
+    }
+}
+
 /* apply_hardware — a library's rows are shares of what the hardware does. */
 static void apply_hardware(struct library *library, const struct hardware *hardware)
 {
@@ -464,6 +491,7 @@ static void apply_hardware(struct library *library, const struct hardware *hardw
         choice->tuner.efficiency_scaleup *= scaleup_frac;
         choice->tuner.efficiency_pcie *= node->pcie_efficiency;
         apply_network(choice, hardware);
+        limit_gpus(choice, hardware);
     }
 }
 

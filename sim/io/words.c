@@ -5,7 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* A family stands for the member that scenarios take without the key, where it is one of them. */
+/* A family stands for the member that scenarios take without the key, where it is one of them. GPUs are
+ * called what their driver calls them, as nvidia-smi and nccl-tests print it, without the maker: "NVIDIA
+ * H100 80GB HBM3". Names that mean several cards ("H100") are left to the reader. */
 static const struct {
     const char *kind, *word, *profile;
 } profiles[] = {
@@ -50,11 +52,19 @@ static const struct {
     {"nic", "25gbe", "eth-25g"},
     {"nic", "40gbe", "eth-40g"},
     {"nic", "100gbe", "eth-100g"},
+    {"gpu", "a100-sxm-80gb", "a100-sxm-80"},
+    {"gpu", "h100-sxm5-80gb", "h100-sxm-80"},
+    {"gpu", "h100-sxm", "h100-sxm-80"},
+    {"gpu", "h100-sxm5", "h100-sxm-80"},
+    {"gpu", "b300-sxm6-ac", "b300-sxm-288"},
+    {"gpu", "b300", "b300-sxm-288"},
+    {"gpu", "gh200-144g-hbm3e", "gh200-144"},
     {"nic", "qdr", "ib-qdr"},
     {"nic", "fdr", "ib-fdr"},
     {"nic", "edr", "ib-edr"},
     {"nic", "hdr", "ib-hdr"},
     {"nic", "ndr", "ib-ndr"},
+    {"nic", "xdr", "ib-xdr"},
     {"nic", "slingshot", "slingshot-200"},
     {"nic", "slingshot-11", "slingshot-200"},
     {"nic", "cxi", "slingshot-200"},

@@ -51,6 +51,7 @@ struct against {
     int n_in_place;               /* rows left out */
     const struct inputs **inputs; /* of each case, as written */
     const struct scenario_options *options;
+    const char *algorithm, *protocol; /* forced ones of collectives; NULL: the library chooses */
 };
 
 struct against_files {
@@ -58,6 +59,8 @@ struct against_files {
     int n_measured;
     const char *const *scenarios; /* one for all, or one for each */
     int n_scenarios;
+    const char *algorithm,
+        *protocol; /* that the measured collectives were forced to take, or NULL */
 };
 
 /* against_open — points with their predictions. NULL after an error: nothing to compare, a scenario that

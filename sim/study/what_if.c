@@ -6,9 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Series of healthy clusters keep within 1.3 at large sizes (scenarios/rows/collectives.json, limits of
+/* Series of healthy clusters keep within these at large sizes (scenarios/rows/collectives.json, limits of
  * the suspicions); of what is off, by ratio, a suspicion has to explain half. */
-static const double SLOW = 1.3, EXPLAINS_FRAC = 0.5;
+const double what_if_slow = 1.3, what_if_fast = 0.75;
+static const double EXPLAINS_FRAC = 0.5;
 
 static const double LARGE_B = 8e6; /* from here on bandwidth tells, as there */
 
@@ -167,7 +168,7 @@ const char *what_if_suspicion(const struct against *against, int group, struct a
     if (last->step) return name;
     if (beats_links(against_inputs(against, group), last, scratch))
         return too_fast(against_inputs(against, group)->topo);
-    if (off < log(SLOW) || last->measured_s < last->predicted_s) return name;
+    if (off < log(what_if_slow) || last->measured_s < last->predicted_s) return name;
     if (collapses(points, of->n))
         return "bandwidth collapses from one size to the next: congestion, lost packets, pause "
                "frames "
@@ -181,4 +182,22 @@ const char *what_if_suspicion(const struct against *against, int group, struct a
         name = what_ifs[w].name;
     }
     return name[0] ? name : unexplained(against_inputs(against, group)->topo);
+}
+
+struct what_if_pace what_if_pace(const struct against *against, int group, struct arena scratch)
+{
+    const struct against_group *of = &against->groups[group];
+    const struct against_point *points = &against->points[of->first];
+    double *ratios = arena_new(&scratch, double, of->n);
+    struct what_if_pace pace = {.large = points[of->n - 1].size_B >= LARGE_B};
+    int n = 0;
+    for (int i = 0; i < of->n; i++) {
+        if (pace.large && points[i].size_B < LARGE_B) continue;
+        ratios[n++] = points[i].measured_s / points[i].predicted_s;
+    }
+    pace.ratio = stats_median(ratios, n, scratch);
+    pace.verdict = pace.ratio > what_if_slow   ? "slower than they should"
+                   : pace.ratio < what_if_fast ? "faster than they should"
+                                               : "as they should";
+    return pace;
 }

@@ -37,6 +37,13 @@ test_that "the gate prints JSON" sh -c "'$dpsim' check '$work/nccl.txt' --agains
 test_that "the gate writes JUnit" run 1 check "$work/slow.txt" --against $scenario --junit "$work/gate.xml"
 test_that "with the failure in it" grep -q "<failure message=\"median error" "$work/gate.xml"
 test_that "measured stands beside predicted" gives "1.000" collective $scenario --compare "$work/nccl.txt"
+test_that "which is as it should be" gives "take 1.00 of the predicted time, as they should" collective $scenario --compare "$work/nccl.txt"
+"$dpsim" collective $scenario --algorithm tree --protocol Simple -b 64M -e 256M >"$work/tree.txt"
+test_that "a forced algorithm is compared with itself" gives "median error 0.0 %" collective $scenario --algorithm tree --protocol Simple --compare "$work/tree.txt"
+test_that "that the library has" fails 1 "offers no all_reduce by pat" collective $scenario --algorithm pat --compare "$work/tree.txt"
+{ echo "#  Rank  0 Group  0 Pid 1 on a device  0 [0x1b] NVIDIA H200"; echo "NCCL version 2.27.3+cuda12.8"; cat "$work/nccl.txt"; } >"$work/other.txt"
+test_that "a library of another version is named" says '"library": "nccl-2.27.3"' collective $scenario --ranks 32 --compare "$work/other.txt"
+test_that "and another GPU" says '"gpu": "h200-sxm-141"' collective $scenario --ranks 32 --compare "$work/other.txt"
 test_that "a fit finds what makes the difference" gives "network_rate" fit "$work/slow.txt" --against $scenario --out "$work/fitted.json"
 test_that "and the scenario that it writes passes the gate" gives "ok " check "$work/slow.txt" --against "$work/fitted.json" --tolerance 3%
 test_that "and runs" run 0 run "$work/fitted.json"

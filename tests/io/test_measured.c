@@ -800,6 +800,86 @@ static void what_launchers_put_before_lines_is_left_out(void **state)
     }
 }
 
+/* Pasted into Markdown, tagged by srun and torchrun, and with tags in the middle of rows that came in pieces. */
+static void a_table_is_read_however_it_was_pasted(void **state)
+{
+    static const char *const forms[] = {
+        "    #  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+        "    2000000  500000  float  sum  -1  100.0  20.00  30.00  0\n",
+        " 0: #  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+        " 0:  2000000  500000  float  sum  -1  100.0  20.00  30.00  N/A\n",
+        "#  size  count  type  redop  root  time  algbw  busbw  #wrong\n"
+        "[0]   2000000  500000  float  sum  -1[0]   100.0  20.00  30.00  0\n",
+        "  2000000  500000  float  sum  -1  100.0  20.00  30.00  0\n",
+        "  2000000  500000  float  sum  100.0  20.00  30.00  2e-07\n",
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct diag diag;
+        const struct measured *measured = read_text(forms[i], NULL, &diag, *state);
+        assert_non_null(measured);
+        assert_int_equal(measured->raw.n_rows, 1);
+        assert_row(measured, 0, "all_reduce", 2e6, 100e-6);
+        assert_int_equal(measured->raw.rows[0].n_ranks, 4); /* 1.5 = 2 (n - 1) / n */
+    }
+}
+
+/* The largest difference that old versions print is no count: sums of floats in another order differ. */
+static void rounding_is_no_wrong_result(void **state)
+{
+    struct diag diag;
+    const char *head = "# all_reduce_perf \n# size count type redop time algbw busbw error\n";
+    const struct measured *measured =
+        read_text(arena_text(*state,
+                             "%s 2000000 500000 float sum 100.0 20.00 30.00 5e-07\n"
+                             "4000000 1000000 float sum 200.0 20.00 30.00 3e+01\n",
+                             head),
+                  NULL, &diag, *state);
+    assert_non_null(measured);
+    assert_int_equal(measured->raw.n_rows, 1);
+    assert_int_equal(n_skipped(measured, "wrong results"), 1);
+}
+
+/* What was typed above a table of another run: rows that sum nothing are of no all-reduce. 0.992 of 128 ranks is
+ * (n - 1) / n, not 1. */
+static void a_name_that_the_rows_contradict_is_not_taken(void **state)
+{
+    struct diag diag;
+    const char *head = "mpirun ./all_reduce_perf -b 2M\n#  size  count  type  redop  root  time  "
+                       "algbw  busbw  #wrong\n";
+    const char *rows = " 2000000  500000  float  none  -1  100.0  20.00  18.75  0\n";
+    assert_null(read_text(arena_text(*state, "%s%s", head, rows), NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "all_gather and all_to_all look alike"));
+    rows = " 8589934592 2147483648 float none -1 95018 90.40 89.69 0\n";
+    assert_null(read_text(rows, NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "all_gather and all_to_all look alike"));
+    rows = "# Collective test starting: gather_perf\n# nThread 1 nGpus 1 minBytes 8\n"
+           " 2000000  500000  float  none  0  100.0  20.00  10.00  0\n";
+    assert_null(read_text(rows, NULL, &diag, *state));
+    assert_non_null(strstr(diag.messages[0], "gather_perf, whose collective is not predicted"));
+}
+
+static void the_version_of_the_library_is_kept(void **state)
+{
+    static const struct {
+        const char *line, *version;
+    } lines[] = {{"NCCL version 2.26.2+cuda12.8", "2.26.2"},
+                 {"# nccl-tests version 2.17.8 nccl-headers=22907 nccl-library=22907", "2.29.7"},
+                 {"# nccl-tests version 2.0.0 nccl-headers=2708 nccl-library=2708", "2.7.8"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct diag diag;
+        const char *text =
+            arena_text(*state, "%s\n  2000000  500000  float  sum  -1  100.0  20.00  30.00  0\n",
+                       lines[i].line);
+        const struct measured *measured = read_text(text, "nccl-tests", &diag, *state);
+        assert_non_null(measured);
+        const char *version = "";
+        for (int h = 0; h < measured->raw.n_heads; h++) {
+            if (!strcmp(measured->raw.heads[h].key, "nccl")) version = measured->raw.heads[h].value;
+        }
+        assert_string_equal(version, lines[i].version);
+    }
+}
+
 static void hostile_bytes_are_counted_or_refused(void **state)
 {
     struct diag diag;
@@ -927,6 +1007,10 @@ int main(void)
         cmocka_unit_test(other_xml_is_refused_by_its_first_element),
         cmocka_unit_test(cut_off_pictures_are_errors_with_their_line),
         cmocka_unit_test(what_launchers_put_before_lines_is_left_out),
+        cmocka_unit_test(a_table_is_read_however_it_was_pasted),
+        cmocka_unit_test(rounding_is_no_wrong_result),
+        cmocka_unit_test(a_name_that_the_rows_contradict_is_not_taken),
+        cmocka_unit_test(the_version_of_the_library_is_kept),
         cmocka_unit_test(hostile_bytes_are_counted_or_refused),
         cmocka_unit_test(lines_without_end_are_left_out),
         cmocka_unit_test(a_folder_and_a_missing_file_are_errors),

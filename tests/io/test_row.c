@@ -410,6 +410,32 @@ static void racks_of_72_are_whole_where_64_of_each_do_not_come_out(void **state)
     }
 }
 
+/* A table may count trays of 4 GPUs, or racks: 2 trays are one server with a card for each GPU, 18 a whole rack,
+ * 32 are 64 GPUs of two racks. */
+static void trays_of_a_rack_are_one_server(void **state)
+{
+    static const struct {
+        int per_node, nodes, n_gpus, n_servers, n_cards;
+    } cases[] = {{4, 2, 8, 1, 8},
+                 {4, 18, 72, 1, 72},
+                 {4, 36, 144, 2, 72},
+                 {4, 32, 128, 2, 64},
+                 {72, 2, 144, 2, 72}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct row_job job = map_text(
+            arena_text(*state,
+                       COLUMNS "s,allreduce,gb200,nvl72,ib,fat-tree,%d,%d,4,400,NCCL,2.26.2,auto,"
+                               "auto,1048576,100\n",
+                       cases[i].per_node, cases[i].nodes),
+            *state);
+        assert_null(job.reason);
+        assert_int_equal(job.inputs->n_gpus, cases[i].n_gpus);
+        assert_int_equal(job.inputs->topo->n_nodes, cases[i].n_servers);
+        assert_int_equal(job.inputs->node.nics_per_node, cases[i].n_cards);
+        assert_close(job.inputs->node.scaleup_Bps, 900e9, 1e-12);
+    }
+}
+
 /* A value that no rule is about is a reason, never passed over. */
 static void another_way_of_exchange_is_a_reason(void **state)
 {
@@ -448,6 +474,7 @@ int main(void)
         cmocka_unit_test(channels_last_is_told_by_the_framework),
         cmocka_unit_test(selective_recomputation_divides_the_sequence),
         cmocka_unit_test(sizes_of_t5_are_known_by_their_names),
+        cmocka_unit_test(trays_of_a_rack_are_one_server),
         cmocka_unit_test(broken_tables_say_where),
         cmocka_unit_test(a_time_in_another_unit_is_found_by_the_bandwidth_beside_it),
         cmocka_unit_test(rules_are_read_with_the_same_care),

@@ -53,5 +53,5 @@ int main(void)
         cmocka_unit_test(a_library_without_versions_stands_for_all_of_them),
         cmocka_unit_test(nothing_stands_for_what_is_older_or_of_another_name),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

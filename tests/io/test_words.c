@@ -38,14 +38,30 @@ static void no_key_of_a_scenario_is_taken_for_another_tool_s(void **state)
 
 static void what_a_family_stands_for_is_shipped(void **state)
 {
-    static const char *const words[][2] = {
-        {"library", "nccl"},      {"library", "openmpi"},       {"library", "mvapich"},
-        {"framework", "pytorch"}, {"framework", "torchtitan"},  {"framework", "megatron"},
-        {"framework", "nemo"},    {"framework", "deepspeed"},   {"framework", "tensorflow"},
-        {"framework", "tf1"},     {"framework", "PyTorch-DDP"}, {"library", "cray-mpich"}};
+    static const char *const words[][2] = {{"library", "nccl"},
+                                           {"library", "openmpi"},
+                                           {"library", "mvapich"},
+                                           {"framework", "pytorch"},
+                                           {"framework", "torchtitan"},
+                                           {"framework", "megatron"},
+                                           {"framework", "nemo"},
+                                           {"framework", "deepspeed"},
+                                           {"framework", "tensorflow"},
+                                           {"framework", "tf1"},
+                                           {"framework", "PyTorch-DDP"},
+                                           {"library", "cray-mpich"},
+                                           {"gpu", "H200"},
+                                           {"gpu", "H800"},
+                                           {"gpu", "B300 SXM6 AC"},
+                                           {"gpu", "GH200 480GB"},
+                                           {"nic", "HDR"},
+                                           {"nic", "XDR"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct stat status;
-        const char *folder = words[i][0][0] == 'l' ? "libraries" : "frameworks";
+        const char *folder = words[i][0][0] == 'l'   ? "libraries"
+                             : words[i][0][0] == 'g' ? "hardware"
+                             : words[i][0][0] == 'n' ? "links"
+                                                     : "frameworks";
         const char *profile = words_profile(words[i][0], words[i][1]);
         assert_non_null(profile);
         assert_int_equal(stat(arena_text(*state, "scenarios/%s/%s.json", folder, profile), &status),
@@ -73,6 +89,9 @@ static void names_that_drivers_print_are_profiles(void **state)
     assert_string_equal(words_profile("gpu", words_short("NVIDIA A100-SXM4-80GB", *state)),
                         "a100-sxm-80");
     assert_string_equal(words_profile("nic", "10GbE"), "eth-10g");
+    assert_string_equal(words_profile("gpu", words_short("NVIDIA H100 80GB HBM3", *state)),
+                        "h100-sxm-80");
+    assert_null(words_profile("gpu", "h100"));
 }
 
 int main(void)

@@ -16,7 +16,8 @@ static inline struct against *open_rows(const char *rows, struct arena *perm, st
     struct measured *measured = measured_read_text("rows", text, strlen(text), NULL, perm, diag);
     assert_non_null(measured);
     const char *scenario = "tests/study/against.json";
-    struct against_files files = {&measured, 1, &scenario, 1};
+    struct against_files files = {
+        .measured = &measured, .n_measured = 1, .scenarios = &scenario, .n_scenarios = 1};
     struct against *against = against_open(&files, &against_options, perm, diag);
     return against;
 }

@@ -48,7 +48,8 @@ static void who_drove_the_gpus_is_as_the_file_tells(void **state)
                        per[i], "all_reduce,8,8,1e-5\n");
         struct measured *measured =
             measured_read_text("rows", text, strlen(text), NULL, *state, &diag);
-        struct against_files files = {&measured, 1, &scenario, 1};
+        struct against_files files = {
+            .measured = &measured, .n_measured = 1, .scenarios = &scenario, .n_scenarios = 1};
         const struct against *against = against_open(&files, &against_options, *state, &diag);
         assert_non_null(against);
         predicted_s[i] = against->points[0].predicted_s;

@@ -12,7 +12,8 @@ static struct against *open_with(const char *rows, const char *const *sets, int 
     struct diag diag = {.perm = perm};
     struct measured *measured = measured_read_text("rows", text, strlen(text), NULL, perm, &diag);
     assert_non_null(measured);
-    struct against_files files = {&measured, 1, &SCENARIO, 1};
+    struct against_files files = {
+        .measured = &measured, .n_measured = 1, .scenarios = &SCENARIO, .n_scenarios = 1};
     struct scenario_options *options = arena_new(perm, struct scenario_options, 1);
     *options = against_options;
     options->sets = sets;
@@ -26,12 +27,12 @@ static struct against *open_with(const char *rows, const char *const *sets, int 
 static const char *suspicion_of(const char *const *sets, int n_sets, double slower,
                                 struct arena *perm)
 {
-    const char *sizes = "all_reduce,,67108864,16,1,\nall_reduce,,268435456,16,1,\n"
-                        "all_reduce,,1073741824,16,1,\n";
+    const char *sizes = "all_reduce,,67108864,32,1,\nall_reduce,,268435456,32,1,\n"
+                        "all_reduce,,1073741824,32,1,\n";
     const struct against *with = open_with(sizes, sets, n_sets, perm);
     const char *rows = "";
     for (int i = 0; i < with->n_points; i++)
-        rows = arena_text(perm, "%sall_reduce,,%.0f,16,%.9g,\n", rows, with->points[i].size_B,
+        rows = arena_text(perm, "%sall_reduce,,%.0f,32,%.9g,\n", rows, with->points[i].size_B,
                           slower * with->points[i].predicted_s);
     return what_if_suspicion(open_with(rows, NULL, 0, perm), 0, *perm);
 }
@@ -115,6 +116,30 @@ static void a_jump_of_small_messages_is_no_collapse(void **state)
     assert_null(strstr(says, "collapses"));
 }
 
+/* Half and twice of what is predicted are out of what healthy clusters differ by, a fifth is not. */
+static void bandwidth_is_judged_by_what_healthy_clusters_differ_by(void **state)
+{
+    struct arena perm = **(struct arena **)state;
+    const char *row = "all_reduce,,1073741824,16,1,\n";
+    double predicted_s = open_with(row, NULL, 0, *state)->points[0].predicted_s;
+    static const struct {
+        double ratio;
+        const char *verdict;
+    } cases[] = {{0.5, "faster than they should"},
+                 {0.9, "as they should"},
+                 {1.2, "as they should"},
+                 {2, "slower than they should"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *rows =
+            arena_text(&perm, "all_reduce,,8,16,1,\nall_reduce,,1073741824,16,%.9g,\n",
+                       cases[i].ratio * predicted_s);
+        struct what_if_pace pace = what_if_pace(open_with(rows, NULL, 0, *state), 0, perm);
+        assert_true(pace.large);
+        assert_close(pace.ratio, cases[i].ratio, 1e-6);
+        assert_string_equal(pace.verdict, cases[i].verdict);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +147,7 @@ int main(void)
         cmocka_unit_test(what_is_healthy_or_beyond_all_is_not),
         cmocka_unit_test(what_no_link_can_carry_is_blamed_on_the_scenario),
         cmocka_unit_test(inside_one_server_no_card_is_to_blame),
+        cmocka_unit_test(bandwidth_is_judged_by_what_healthy_clusters_differ_by),
         cmocka_unit_test(a_collapse_is_no_matter_of_topology),
         cmocka_unit_test(a_jump_of_small_messages_is_no_collapse),
     };
