@@ -18,7 +18,7 @@ enum help bound_help(const struct coll_algo *algo);
 
 /* bound_collective_s — for a collective over all GPUs.
  * Source: Patarasuk & Yuan, JPDC 69(2), 2009, sec. 3 (all-reduce); the other kinds by the same count
- * of bytes that must leave or enter one side of a cut. */
+ * of bytes that must leave or enter one side of a cut. What has a root has it at the first rank. */
 double bound_collective_s(const struct inputs *in, enum coll_kind kind, double size_B,
                           enum help help, struct arena scratch);
 

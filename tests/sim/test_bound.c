@@ -174,6 +174,25 @@ static void nothing_beats_its_bound(void **state)
     assert_true(n_runs > 8 * n_coll_algos);
 }
 
+/* A card slow in one direction, where data need not go: what leaves the root of a reduce, and of a gather what
+ * leaves a node but its own quarter; what goes the other way counts. */
+static void only_directions_that_data_must_take_count(void **state)
+{
+    struct arena *perm = *state;
+    struct inputs *in = cluster(32, perm);
+    set_link(in->topo, "node 0 nic 0 -> switch", 0.25);
+    assert_close(bound_collective_s(in, COLL_REDUCE, 1e9, HELP_NONE, *perm), 0.2, 1e-9);
+    assert_close(bound_collective_s(in, COLL_BROADCAST, 1e9, HELP_NONE, *perm), 0.8, 1e-9);
+    assert_close(bound_collective_s(in, COLL_ALLGATHER, 1e9, HELP_NONE, *perm), 0.2, 1e-9);
+    assert_close(bound_collective_s(in, COLL_REDUCE_SCATTER, 1e9, HELP_NONE, *perm), 0.6, 1e-9);
+    int *gpu_of = places_in_order(32, perm);
+    gpu_of[0] = 8; /* the root on the next node */
+    gpu_of[8] = 0;
+    in->gpu_of = gpu_of;
+    assert_close(bound_collective_s(in, COLL_REDUCE, 1e9, HELP_NONE, *perm), 0.8, 1e-9);
+    assert_close(bound_collective_s(in, COLL_BROADCAST, 1e9, HELP_NONE, *perm), 0.2, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +205,7 @@ int main(void)
         cmocka_unit_test(servers_of_one_node_are_reached_by_pcie_too),
         cmocka_unit_test(an_odd_number_of_nodes_has_unequal_halves),
         cmocka_unit_test(the_middle_of_an_oversubscribed_tree_counts),
+        cmocka_unit_test(only_directions_that_data_must_take_count),
         cmocka_unit_test(nothing_beats_its_bound),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
