@@ -415,7 +415,7 @@ struct raw *raw_read_text(const char *file, const char *text, size_t length, str
                    RAW_MAX_ROWS);
         return NULL;
     }
-    if (!ends_well(&reader, rest, length - (size_t)(rest - text))) return NULL;
+    if (!ends_well(&reader, text, length)) return NULL;
     raw->rows = arena_new(perm, struct raw_row, reader.table->n_rows);
     for (int r = 0; r < reader.table->n_rows; r++) take_row(&reader, r);
     return raw;

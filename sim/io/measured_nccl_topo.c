@@ -58,6 +58,7 @@ struct walk {
     struct server *server;
     int nic_switch[SERVER_MAX_NICS];
     char pci_bus[BUS_MAX_B]; /* of the innermost pci */
+    bool pci_infiniband;
     char bus[SERVER_MAX_GPUS][BUS_MAX_B];
     struct joint joints[N_LINKS_MAX];
     int n_joints;
@@ -172,6 +173,7 @@ static void open_net(struct walk *walk, const struct element *element)
     server->nics[server->n_nics++] =
         (struct server_nic){.name = arena_text(walk->reading->perm, "%s", name),
                             .rate_Bps = speed < CARD_MAX_MBPS ? speed * 1e6 / 8 : 0,
+                            .infiniband = walk->pci_depth > 0 && walk->pci_infiniband,
                             .socket = walk->n_cpus};
 }
 
@@ -210,6 +212,7 @@ static void open_by_class(struct walk *walk, const struct element *element)
 static void enter(struct walk *walk, const struct element *element)
 {
     char bus[VALUE_MAX_B] = "";
+    char class[VALUE_MAX_B] = "";
     if (!strcmp(element->name, "cpu")) open_cpu(walk, element);
     if (!strcmp(element->name, "gpu")) open_gpu(walk, element);
     if (!strcmp(element->name, "net") && !walk->by_class) open_net(walk, element);
@@ -217,6 +220,7 @@ static void enter(struct walk *walk, const struct element *element)
         open_link(walk, element);
     if (strcmp(element->name, "pci") != 0) return;
     attribute(element, "busid", bus);
+    walk->pci_infiniband = attribute(element, "class", class) && !strncmp(class, "0x0207", 6);
     snprintf(walk->pci_bus, BUS_MAX_B, "%.*s", BUS_MAX_B - 1, bus);
     if (walk->pci_depth++ == 0) walk->pci_switch = walk->n_switches++;
     walk->slot_Bps = slot_Bps(element);

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 
+#include <math.h>
 #include <string.h>
 
 /* NVLink by generation, one link, one direction. Source: NVIDIA's data sheets and white papers of P100
@@ -97,19 +98,55 @@ static int per_switch(const struct server *server)
 }
 
 /* cards near GPUs carry their traffic; where none is near all do. Of those, the fastest. */
-static int n_cards(const struct server *server, double *rate_Bps)
+static int n_cards(const struct server *server, double *rate_Bps, const struct server_nic **fastest)
 {
     bool any_near = false;
     *rate_Bps = 0;
+    *fastest = NULL;
     for (int c = 0; c < server->n_nics; c++) any_near |= server->nics[c].near;
     for (int c = 0; c < server->n_nics; c++) {
-        if (server->nics[c].near == any_near && server->nics[c].rate_Bps > *rate_Bps)
-            *rate_Bps = server->nics[c].rate_Bps;
+        const struct server_nic *nic = &server->nics[c];
+        if (nic->near != any_near || nic->rate_Bps <= *rate_Bps) continue;
+        *rate_Bps = nic->rate_Bps;
+        *fastest = nic;
     }
     int n = 0;
     for (int c = 0; c < server->n_nics; c++)
         n += server->nics[c].near == any_near && server->nics[c].rate_Bps >= *rate_Bps;
     return n;
+}
+
+/* shipped cards by what NCCL calls them, their PCI class and rate. InfiniBand by generation (QDR to NDR); names
+ * that begin with mlx, bnxt or roce are RDMA over Ethernet, others sockets; AWS calls its EFA rdmap, HPE its
+ * Slingshot cxi. EFA of 100 Gb/s is of several generations, which a name does not tell. */
+static const struct {
+    const char *begins;
+    bool infiniband;
+    double Gbps;
+    const char *card;
+} cards[] = {{"", true, 32, "ib-qdr"},         {"", true, 40, "ib-qdr"},
+             {"", true, 56, "ib-fdr"},         {"", true, 100, "ib-edr"},
+             {"", true, 200, "ib-hdr"},        {"", true, 400, "ib-ndr"},
+             {"mlx", false, 25, "roce-25"},    {"mlx", false, 40, "roce-40"},
+             {"mlx", false, 100, "roce-100"},  {"mlx", false, 200, "roce-200"},
+             {"mlx", false, 400, "roce-400"},  {"bnxt", false, 100, "roce-100"},
+             {"bnxt", false, 200, "roce-200"}, {"bnxt", false, 400, "roce-400"},
+             {"roce", false, 100, "roce-100"}, {"roce", false, 200, "roce-200"},
+             {"roce", false, 400, "roce-400"}, {"rdmap", false, 200, "efa-200"},
+             {"rdmap", false, 400, "efa-400"}, {"cxi", false, 200, "slingshot-200"},
+             {"e", false, 1, "eth-1g"},        {"e", false, 10, "eth-10g"},
+             {"e", false, 25, "eth-25g"},      {"e", false, 40, "eth-40g"},
+             {"e", false, 100, "eth-100g"}};
+
+static const char *card_of(const struct server_nic *nic)
+{
+    for (size_t c = 0; nic && c < sizeof cards / sizeof *cards; c++) {
+        if (nic->infiniband == cards[c].infiniband &&
+            fabs(8e-9 * nic->rate_Bps - cards[c].Gbps) < 1e-6 * cards[c].Gbps &&
+            !strncmp(nic->name, cards[c].begins, strlen(cards[c].begins)))
+            return cards[c].card;
+    }
+    return NULL;
 }
 
 /* the GPU with the fewest links, or with the most */
@@ -176,13 +213,16 @@ static void print_sources(const struct server *server, const char *base, double 
 void server_profile(const struct server *server, const char *name, const char *base, FILE *out)
 {
     double nic_Bps = 0;
-    int nics = n_cards(server, &nic_Bps);
+    const struct server_nic *fastest = NULL;
+    int nics = n_cards(server, &nic_Bps, &fastest);
+    const char *card = card_of(fastest);
     fputs("{\n  \"kind\": \"node\",\n", out);
     print_text(out, "name", name);
     if (base) print_text(out, "base", base);
     fprintf(out, "  \"source\": \"%s\",\n", server->source);
     fprintf(out, "  \"gpus\": %d,\n", server->n_gpus);
     if (server->n_nics > 0 || !base) fprintf(out, "  \"nics\": %d,\n", nics);
+    if (card) fprintf(out, "  \"nic\": \"%s\",\n", card);
     fprintf(out, "  \"sockets\": %d,\n", n_sockets(server));
     fprintf(out, "  \"gpus_per_pcie_switch\": %d,\n", per_switch(server));
     print_links(server, base, out);
@@ -224,6 +264,14 @@ static void note_links(const struct server *server, const char *file, const char
 
 void server_notes(const struct server *server, const char *file, const char *base, FILE *out)
 {
+    double nic_Bps = 0;
+    const struct server_nic *fastest = NULL;
+    n_cards(server, &nic_Bps, &fastest);
+    if (fastest && !card_of(fastest))
+        fprintf(
+            out,
+            "%s: no shipped card is known to be %s of %g Gb/s: \"nic\" of a scenario says which\n",
+            file, fastest->name[0] ? fastest->name : "one", 8e-9 * nic_Bps);
     if (server->n_gpus > 1) note_links(server, file, base, out);
     if (server->n_nics == 0)
         fprintf(out, "%s: no network cards in the picture: %s\n", file,

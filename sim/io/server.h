@@ -29,6 +29,7 @@ struct server_nic {
     double rate_Bps;  /* 0 = not told */
     int socket;       /* -1 = not told */
     bool near;        /* under a PCIe switch with a GPU, or it is not known */
+    bool infiniband;  /* by its PCI class; else Ethernet, or not told */
 };
 
 /* one link between GPUs, one direction */

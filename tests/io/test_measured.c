@@ -597,6 +597,7 @@ static void the_topology_file_of_nccl_becomes_a_server(void **state)
     assert_int_equal(server->gpus[0].sm, 90);
     assert_close(server->pcie_Bps, 32e9 / 8 * 16 * 128 / 130, 1e-12);
     assert_close(server->nics[0].rate_Bps, 50e9, 1e-12);
+    assert_true(server->nics[0].infiniband);
     assert_true(server->nics[0].near && !server->nics[1].near);
 }
 

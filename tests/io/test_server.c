@@ -42,9 +42,9 @@ static struct server *eight_gpus(struct arena *perm)
     server->pcie_Bps = 63e9;
     for (int i = 0; i < 8; i++) {
         server->gpus[i] = (struct server_gpu){i / 4, i / 2, 18, 90};
-        server->nics[i] = (struct server_nic){"mlx5", 50e9, i / 4, true};
+        server->nics[i] = (struct server_nic){"mlx5", 50e9, i / 4, true, true};
     }
-    server->nics[8] = (struct server_nic){"eth", 3.125e9, 0, false};
+    server->nics[8] = (struct server_nic){"eth", 3.125e9, 0, false, false};
     return server;
 }
 
@@ -117,6 +117,21 @@ static void what_is_not_in_the_picture_stays_the_bases(void **state)
     assert_int_equal(in->node.scaleup, SCALEUP_SWITCH);
 }
 
+/* 400 Gb/s of InfiniBand are NDR; the same of Ethernet is RoCE, and of 300 Gb/s no card is shipped */
+static void the_card_is_told_by_kind_and_rate(void **state)
+{
+    struct server *server = eight_gpus(*state);
+    assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"ib-ndr\""));
+    for (int i = 0; i < 8; i++) server->nics[i].infiniband = false;
+    assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"roce-400\""));
+    for (int i = 0; i < 8; i++) server->nics[i].name = "rdmap1s0";
+    assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"efa-400\""));
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 300e9 / 8;
+    assert_null(strstr(profile_text(server, NULL, *state), "\"nic\":"));
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 0;
+    assert_null(strstr(profile_text(server, NULL, *state), "\"nic\":"));
+}
+
 static void links_that_do_not_join_all_are_none(void **state)
 {
     struct server *server = eight_gpus(*state);
@@ -141,6 +156,10 @@ static void what_was_assumed_or_left_out_is_said(void **state)
 {
     struct server *server = eight_gpus(*state);
     assert_string_equal(notes_of(server, NULL, *state), "");
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 300e9 / 8;
+    assert_non_null(
+        strstr(notes_of(server, NULL, *state), "no shipped card is known to be mlx5 of 300"));
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 50e9;
     server->gpus[5].n_links = 17;
     assert_string_equal(notes_of(server, NULL, *state),
                         "f: GPU 5 has 17 links, GPU 0 has 18: the fewest count\n");
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(links_of_each_generation_have_their_rate),
         cmocka_unit_test(links_of_amd_have_the_rate_of_their_architecture),
         cmocka_unit_test(what_is_not_in_the_picture_stays_the_bases),
+        cmocka_unit_test(the_card_is_told_by_kind_and_rate),
         cmocka_unit_test(links_that_do_not_join_all_are_none),
         cmocka_unit_test(what_was_assumed_or_left_out_is_said),
         cmocka_unit_test(numa_nodes_beyond_four_are_parts_of_two_sockets),
