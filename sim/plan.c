@@ -629,15 +629,16 @@ static const struct adaptive *const *keep_adaptive(struct planner *planner,
 {
     const struct pattern *pattern = planner->layout->laid[choice->pattern].pattern;
     if (planner->in->fold || !pattern->adaptive) return NULL;
-    const struct adaptive ***kept = &planner->adaptive[choice->pattern];
-    if (*kept) return *kept;
-    *kept = arena_new(planner->perm, const struct adaptive *, pattern->n_epochs);
+    const struct adaptive **kept = planner->adaptive[choice->pattern];
+    if (kept) return kept;
+    kept = arena_new(planner->perm, const struct adaptive *, pattern->n_epochs);
     for (int e = 0; e < pattern->n_epochs; e++) {
         const struct adaptive *const *phases =
             (const struct adaptive *const *)pattern->adaptive + (int64_t)e * pattern->n_phases;
-        (*kept)[e] = adaptive_join(phases, pattern->n_phases, planner->perm);
+        kept[e] = adaptive_join(phases, pattern->n_phases, planner->perm);
     }
-    return *kept;
+    planner->adaptive[choice->pattern] = kept;
+    return kept;
 }
 
 static int add_coll(struct planner *planner, int use, int group_class)
