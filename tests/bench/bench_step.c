@@ -201,8 +201,10 @@ static void estimates(struct arena scratch)
     for (int i = 0; i < N_CLUSTERS; i++) {
         struct scale scale = scale_none;
         scale.kernel = 1.0 + 1e-2 * (i % 100);
-        scale.latency = 1.0 + 1e-1 * (i / 100 % 10);
-        scale.tier[TIER_NIC] = scale.tier[TIER_FABRIC] = 1.0 + 1e-1 * (i / 1000);
+        int latency = i / 100 % 10;
+        scale.latency = 1.0 + 1e-1 * latency;
+        int rate = i / 1000;
+        scale.tier[TIER_NIC] = scale.tier[TIER_FABRIC] = 1.0 + 1e-1 * rate;
         must(estimate_again(estimate, &scale, scratch) > 0.0);
     }
     double again_s = clock_s() - begin_s;
@@ -211,30 +213,26 @@ static void estimates(struct arena scratch)
     report("estimate, ResNet-50 DDP, 256 GPUs", whole_s + plan_s + again_s, more);
 }
 
-/* A search over strategies, batches and sizes of clusters: from the text of each to its period. */
+/* A search over strategies, sizes of clusters and batches: from the text of each to its period. */
 static void search(struct arena scratch)
 {
     static const char *const kinds[] = {"ddp", "horovod", "parallel", "local"};
+    enum { N_SIZES = 6, N_BATCHES = 8, N_PLANS = 4 * N_SIZES * N_BATCHES };
     char text[512], more[96];
-    int n = 0;
     double begin_s = clock_s();
-    for (int s = 0; s < 4; s++) {
-        for (int n_gpus = 8; n_gpus <= 256; n_gpus *= 2) {
-            for (int batch = 16; batch <= 128; batch += 16, n++) {
-                struct arena again = scratch;
-                snprintf(text, sizeof text,
-                         "{\"name\": \"r\", \"model\": \"resnet50\", \"batch_per_gpu\": %d,"
-                         " \"gpu\": \"v100-sxm2-16\", \"n_gpus\": %d,"
-                         " \"strategy\": {\"kind\": \"%s\"}}",
-                         batch, n_gpus, kinds[s]);
-                const struct inputs *in = load(text, &again);
-                const struct plan *plan = plan_build(in, &again);
-                must(estimate_period(plan, &scale_none, again).iteration_s > 0.0);
-            }
-        }
+    for (int i = 0; i < N_PLANS; i++) {
+        struct arena again = scratch;
+        snprintf(text, sizeof text,
+                 "{\"name\": \"r\", \"model\": \"resnet50\", \"batch_per_gpu\": %d,"
+                 " \"gpu\": \"v100-sxm2-16\", \"n_gpus\": %d,"
+                 " \"strategy\": {\"kind\": \"%s\"}}",
+                 16 * (1 + i % N_BATCHES), 8 << i / N_BATCHES % N_SIZES,
+                 kinds[i / (N_BATCHES * N_SIZES)]);
+        const struct plan *plan = plan_build(load(text, &again), &again);
+        must(estimate_period(plan, &scale_none, again).iteration_s > 0.0);
     }
     double took_s = clock_s() - begin_s;
-    snprintf(more, sizeof more, "%d plans, %.0f/s, text and all", n, n / took_s);
+    snprintf(more, sizeof more, "%d plans, %.0f/s, text and all", N_PLANS, N_PLANS / took_s);
     report("estimate, search of strategies and sizes", took_s, more);
 }
 
