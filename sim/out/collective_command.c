@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "out/against.h"
 #include "out/load.h"
+#include "out/progress.h"
 #include "out/tuner_page.h"
 #include "out/writer.h"
 #include "predict.h"
@@ -173,13 +174,17 @@ static struct line measure(const struct inputs *base, const struct options *opti
 static int measure_all(const struct inputs *base, const struct options *options,
                        const struct sweep *sweep, struct line *lines, struct arena *perm)
 {
-    int n = 0;
+    int n = 0, n_sizes = 0;
     int before = trap_on();
+    for (double size_B = sweep->first_B; size_B <= sweep->last_B; size_B *= sweep->factor)
+        n_sizes++;
     double size_B = sweep->first_B;
     while (size_B <= sweep->last_B) {
+        progress_show("size", n, n_sizes);
         lines[n++] = measure(base, options, sweep->kind, size_B, *perm);
         size_B *= sweep->factor;
     }
+    progress_show("size", n_sizes, n_sizes);
     trap_restore(before);
     return n;
 }

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/trap.h"
 #include "out/load.h"
+#include "out/progress.h"
 #include "out/report.h"
 #include "out/result_json.h"
 #include "out/trace.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* address space for one scenario at a time */
 static const size_t RESERVE_B = (size_t)64 << 30;
@@ -89,17 +89,6 @@ static struct requests gather(const struct options *options, struct arena *perm,
             .sets = split_sets(table_cell(table, row, set), perm),
         };
     return all;
-}
-
-/* Only a person at a terminal sees it, and it is wiped at the end. */
-static void progress(int done, int n)
-{
-    if (n < 2 || !isatty(STDERR_FILENO)) return;
-    if (done < n)
-        fprintf(stderr, "\rdpsim: scenario %d of %d", done + 1, n);
-    else
-        fprintf(stderr, "\r%40s\r", "");
-    fflush(stderr);
 }
 
 static bool has_message(const struct diag *diag, const char *message)
@@ -247,10 +236,10 @@ static bool run_all(const struct requests *all, const struct options *options, s
 {
     bool fine = true;
     for (int i = 0; fine && i < all->n; i++) {
-        progress(i, all->n);
+        progress_show("scenario", i, all->n);
         fine = run_one(&all->items[i], options, page, *work, diag);
     }
-    progress(all->n, all->n);
+    progress_show("scenario", all->n, all->n);
     return fine;
 }
 
