@@ -171,13 +171,22 @@ static struct line measure(const struct inputs *base, const struct options *opti
     };
 }
 
+static int count_sizes(const struct sweep *sweep)
+{
+    int n = 0;
+    double size_B = sweep->first_B;
+    while (size_B <= sweep->last_B) {
+        size_B *= sweep->factor;
+        n++;
+    }
+    return n;
+}
+
 static int measure_all(const struct inputs *base, const struct options *options,
                        const struct sweep *sweep, struct line *lines, struct arena *perm)
 {
-    int n = 0, n_sizes = 0;
+    int n = 0, n_sizes = count_sizes(sweep);
     int before = trap_on();
-    for (double size_B = sweep->first_B; size_B <= sweep->last_B; size_B *= sweep->factor)
-        n_sizes++;
     double size_B = sweep->first_B;
     while (size_B <= sweep->last_B) {
         progress_show("size", n, n_sizes);
