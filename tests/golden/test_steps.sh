@@ -46,7 +46,7 @@ for n in 2 4; do
     add "49 $n" "/gpu=\"a10\";/node={\"base\":\"pcie4-8gpu\",\"gpus\":2,\"nics\":1};/nic=\"eth-10g\";/n_gpus=$n;/model=\"qwen2.5-1.5b\";/model/sequence_length=2048;/batch_per_gpu=1;/precision=\"bf16\";/optimizer=\"adam\";/strategy={\"kind\":\"parallel\",\"zero_stage\":3}"
 done
 llama='/gpu="h100-sxm-80";/n_gpus=64;/model="llama2-7b";/model/sequence_length=4096;/batch_per_gpu=2;/precision="bf16";/optimizer="adam";/framework="fsdp";/strategy={"kind":"parallel","zero_stage":3,"shard_ranks":8}'
-add "51" "$llama"
+add "51" "$llama;/model/fused_attention=false"
 add "51 flash" "$llama;/model/fused_attention=true"
 add "51 25" "$llama;/nics_per_node=1;/nic=\"eth-25g\""
 add "51 100" "$llama;/nics_per_node=1;/nic=\"roce-100\""
