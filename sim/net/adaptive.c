@@ -15,13 +15,33 @@ static const double STEP = 0.75;
 /* parts of flows: when nothing moves more, all has settled; and what is not worth a way of its own */
 static const double SETTLED = 1e-4, CRUMB = 1e-6;
 
+/* a leg on from where another has landed, and the part that takes it */
+struct onward {
+    int32_t leg;
+    double frac;
+};
+
+/* a way round by a group, while it settles */
+struct detour_way {
+    int32_t group, leg; /* the leg to the group */
+    int n_onward;
+    const struct onward *onward; /* the legs from there */
+    double stays;                /* part that stays when the group is drawn */
+};
+
 /* flows from one switch to another */
 struct stream {
     int32_t src, dst;
+    int32_t leg; /* number + 1 of the shortest ways' while it settles */
+    int n_round; /* groups that it may go round by */
     double n_flows;
-    double *stays; /* [groups] part that stays when that group is drawn; NULL: all does */
-    int n_round;   /* groups that it may go round by */
+    struct detour_way *round; /* [n_round] while it settles; NULL: all stays */
     struct division division;
+};
+
+/* flows on the cable of a card */
+struct port_flows {
+    double up, down;
 };
 
 struct adaptive {
@@ -30,29 +50,37 @@ struct adaptive {
     int n_streams, cap_streams;
     int32_t *slots; /* [cap_slots] number + 1 by ends, 0 = free */
     int cap_slots;
-    double *ports; /* [links] flows on cables of cards */
+    struct port_flows *ports; /* [ports] */
 };
 
 /* the shortest ways from a switch to a target: a switch, or numbered behind them a group */
 struct leg {
     const struct link_share *shares;
-    const struct landing *landings; /* where they end */
+    const struct landing *landings; /* to a group: where they end */
     int n_shares, n_landings;
-    double n_flows;
-    double fullest; /* link of it, or cable of a card */
+    double late_s; /* to a switch: latency of the longest */
+};
+
+/* what a link carries, beside what it can: looking for both in each link of each leg is what takes the time */
+struct load {
+    double fullness, capacity_Bps;
 };
 
 /* while it settles */
 struct settling {
     struct adaptive *adaptive;
     int n_switches, n_groups;
-    double cards;     /* fullness of the fullest cable */
-    double *fullness; /* [links] */
+    double cards;       /* fullness of the fullest cable */
+    struct load *loads; /* [links] */
     struct leg *legs;
+    double *n_flows; /* [legs] */
+    double *fullest; /* [legs] link of it, or cable of a card */
     int n_legs, cap_legs;
     int32_t *
         *leg_of; /* [targets] NULL, or [switches] number + 1 of the leg from there, 0 = none yet */
-    struct landing *room; /* [switches] */
+    struct landing *room;      /* [switches] */
+    double *part;              /* [links] of a stream, zero between two */
+    struct link_share *shares; /* those of the stream */
     struct arena *perm;
 };
 
@@ -61,7 +89,7 @@ struct settling {
 struct adaptive *adaptive_new(const struct topo *topo, struct arena *perm)
 {
     struct adaptive *adaptive = arena_new(perm, struct adaptive, 1);
-    *adaptive = (struct adaptive){.topo = topo, .ports = arena_new(perm, double, topo->n_links)};
+    *adaptive = (struct adaptive){.topo = topo};
     return adaptive;
 }
 
@@ -105,8 +133,9 @@ static struct stream *find_stream(struct adaptive *adaptive, int src, int dst, s
 void adaptive_add(struct adaptive *adaptive, struct port_pair pair, struct arena *perm)
 {
     const struct topo *topo = adaptive->topo;
-    adaptive->ports[fabric_port_up(topo, pair.src)]++;
-    adaptive->ports[fabric_port_down(topo, pair.dst)]++;
+    if (!adaptive->ports) adaptive->ports = arena_new(perm, struct port_flows, topo->n_ports);
+    adaptive->ports[pair.src].up++;
+    adaptive->ports[pair.dst].down++;
     int src = router_port_switch(topo, pair.src), dst = router_port_switch(topo, pair.dst);
     if (src != dst) find_stream(adaptive, src, dst, perm)->n_flows++;
 }
@@ -119,6 +148,20 @@ struct division adaptive_division(const struct adaptive *adaptive, struct port_p
     return number > 0 ? adaptive->streams[number - 1].division : (struct division){.direct = 1.0};
 }
 
+static struct division copy_division(const struct division *from, struct arena *perm)
+{
+    struct division copy = *from;
+    size_t n_detours = (size_t)from->n_detours, n_shares = (size_t)from->ways.n;
+    if (n_detours == 0) return copy;
+    struct detour *detours = arena_new(perm, struct detour, from->n_detours);
+    struct link_share *shares = arena_new(perm, struct link_share, from->ways.n);
+    memcpy(detours, from->detours, n_detours * sizeof *detours);
+    memcpy(shares, from->ways.shares, n_shares * sizeof *shares);
+    copy.detours = detours;
+    copy.ways.shares = shares;
+    return copy;
+}
+
 struct adaptive *adaptive_join(const struct adaptive *const *phases, int n, struct arena *perm)
 {
     struct adaptive *joined = adaptive_new(phases[0]->topo, perm);
@@ -128,11 +171,7 @@ struct adaptive *adaptive_join(const struct adaptive *const *phases, int n, stru
             struct stream *to = find_stream(joined, from->src, from->dst, perm);
             if (to->n_flows > 0.0) continue;
             to->n_flows = from->n_flows;
-            to->division = from->division;
-            size_t n_detours = (size_t)from->division.n_detours;
-            struct detour *detours = arena_new(perm, struct detour, (int64_t)n_detours);
-            if (n_detours > 0) memcpy(detours, from->division.detours, n_detours * sizeof *detours);
-            to->division.detours = detours;
+            to->division = copy_division(&from->division, perm);
         }
     }
     return joined;
@@ -140,11 +179,14 @@ struct adaptive *adaptive_join(const struct adaptive *const *phases, int n, stru
 
 /* ---- legs ---- */
 
-static void find_fullest(const struct settling *settling, struct leg *leg)
+static double fullest_of(const struct settling *settling, const struct leg *leg)
 {
-    leg->fullest = settling->cards;
-    for (int i = 0; i < leg->n_shares; i++)
-        leg->fullest = fmax(leg->fullest, settling->fullness[leg->shares[i].link]);
+    double most = settling->cards;
+    for (int i = 0; i < leg->n_shares; i++) {
+        double fullness = settling->loads[leg->shares[i].link].fullness;
+        if (fullness > most) most = fullness;
+    }
+    return most;
 }
 
 static struct leg make_leg(struct settling *settling, int src, int target)
@@ -153,94 +195,116 @@ static struct leg make_leg(struct settling *settling, int src, int target)
     const struct topo *topo = settling->adaptive->topo;
     struct ways ways = router_leg(topo, src, target, settling->room, &leg.n_landings);
     struct link_share *shares = arena_new(settling->perm, struct link_share, ways.n);
-    struct landing *landings = arena_new(settling->perm, struct landing, leg.n_landings);
     if (ways.n > 0) memcpy(shares, ways.shares, (size_t)ways.n * sizeof *shares);
-    memcpy(landings, settling->room, (size_t)leg.n_landings * sizeof *landings);
     leg.shares = shares;
-    leg.landings = landings;
     leg.n_shares = ways.n;
-    find_fullest(settling, &leg);
+    leg.late_s = settling->room[0].late_s;
+    if (target < settling->n_switches) return leg;
+    struct landing *landings = arena_new(settling->perm, struct landing, leg.n_landings);
+    memcpy(landings, settling->room, (size_t)leg.n_landings * sizeof *landings);
+    leg.landings = landings;
     return leg;
 }
 
-/* Valid until the next. */
-static struct leg *leg_from(struct settling *settling, int src, int target)
+static void make_room_for_legs(struct settling *settling, int capacity)
+{
+    int n = settling->n_legs;
+    settling->legs = arena_grow(settling->perm, struct leg, settling->legs, n, capacity);
+    settling->n_flows = arena_grow(settling->perm, double, settling->n_flows, n, capacity);
+    settling->fullest = arena_grow(settling->perm, double, settling->fullest, n, capacity);
+    settling->cap_legs = capacity;
+}
+
+static int leg_from(struct settling *settling, int src, int target)
 {
     int32_t **row = &settling->leg_of[target];
     if (!*row) *row = arena_new(settling->perm, int32_t, settling->n_switches);
-    if ((*row)[src] > 0) return &settling->legs[(*row)[src] - 1];
-    if (settling->n_legs == settling->cap_legs) {
-        settling->cap_legs = settling->cap_legs ? 2 * settling->cap_legs : 256;
-        settling->legs = arena_grow(settling->perm, struct leg, settling->legs, settling->n_legs,
-                                    settling->cap_legs);
-    }
-    settling->legs[settling->n_legs] = make_leg(settling, src, target);
-    (*row)[src] = ++settling->n_legs;
-    return &settling->legs[settling->n_legs - 1];
+    if ((*row)[src] > 0) return (*row)[src] - 1;
+    int n = settling->n_legs;
+    if (n == settling->cap_legs) make_room_for_legs(settling, 2 * n);
+    settling->n_legs++;
+    settling->legs[n] = make_leg(settling, src, target);
+    settling->fullest[n] = fullest_of(settling, &settling->legs[n]);
+    (*row)[src] = n + 1;
+    return n;
+}
+
+static int direct_leg(struct settling *settling, struct stream *stream)
+{
+    if (stream->leg == 0) stream->leg = 1 + leg_from(settling, stream->src, stream->dst);
+    return stream->leg - 1;
 }
 
 /* ---- what links carry ---- */
 
-static void send_by(struct settling *settling, const struct stream *stream, int group, double goes)
-{
-    struct leg *leg = leg_from(settling, stream->src, settling->n_switches + group);
-    leg->n_flows += goes;
-    const struct landing *landings = leg->landings;
-    int n = leg->n_landings;
-    for (int i = 0; i < n; i++)
-        leg_from(settling, landings[i].at, stream->dst)->n_flows += goes * landings[i].frac;
-}
-
-static void send(struct settling *settling, const struct stream *stream)
+static void send(struct settling *settling, struct stream *stream)
 {
     double direct = stream->n_flows;
-    for (int g = 0; stream->stays && g < settling->n_groups; g++) {
-        double goes = stream->n_flows * (1.0 - stream->stays[g]) / stream->n_round;
+    for (int r = 0; stream->round && r < stream->n_round; r++) {
+        const struct detour_way *way = &stream->round[r];
+        double goes = stream->n_flows * (1.0 - way->stays) / stream->n_round;
         if (goes <= 0.0) continue;
-        send_by(settling, stream, g, goes);
+        settling->n_flows[way->leg] += goes;
+        for (int i = 0; i < way->n_onward; i++)
+            settling->n_flows[way->onward[i].leg] += goes * way->onward[i].frac;
         direct -= goes;
     }
-    leg_from(settling, stream->src, stream->dst)->n_flows += direct;
+    int leg = direct_leg(settling, stream);
+    settling->n_flows[leg] += direct;
 }
 
 static void fill_links(struct settling *settling)
 {
     const struct adaptive *adaptive = settling->adaptive;
     const struct topo *topo = adaptive->topo;
-    for (int i = 0; i < settling->n_legs; i++) settling->legs[i].n_flows = 0.0;
+    for (int i = 0; i < settling->n_legs; i++) settling->n_flows[i] = 0.0;
     for (int i = 0; i < adaptive->n_streams; i++) send(settling, &adaptive->streams[i]);
-    for (int l = topo->fabric->first_link; l < topo->n_links; l++) settling->fullness[l] = 0.0;
+    for (int l = topo->fabric->first_link; l < topo->n_links; l++)
+        settling->loads[l].fullness = 0.0;
     for (int i = 0; i < settling->n_legs; i++) {
         const struct leg *leg = &settling->legs[i];
-        for (int k = 0; leg->n_flows > 0.0 && k < leg->n_shares; k++) {
-            int link = leg->shares[k].link;
-            settling->fullness[link] +=
-                leg->n_flows * leg->shares[k].frac / topo->links[link].capacity_Bps;
+        for (int k = 0; settling->n_flows[i] > 0.0 && k < leg->n_shares; k++) {
+            struct load *load = &settling->loads[leg->shares[k].link];
+            load->fullness += settling->n_flows[i] * leg->shares[k].frac / load->capacity_Bps;
         }
     }
-    for (int i = 0; i < settling->n_legs; i++) find_fullest(settling, &settling->legs[i]);
+    for (int i = 0; i < settling->n_legs; i++)
+        settling->fullest[i] = fullest_of(settling, &settling->legs[i]);
 }
 
 /* ---- moving ---- */
 
-static double fullest_round(struct settling *settling, const struct stream *stream, int group)
+static double fullest_round(const struct settling *settling, const struct detour_way *way)
 {
-    const struct leg *leg = leg_from(settling, stream->src, settling->n_switches + group);
-    const struct landing *landings = leg->landings;
-    int n = leg->n_landings;
-    double most = leg->fullest;
-    for (int i = 0; i < n; i++)
-        most = fmax(most, leg_from(settling, landings[i].at, stream->dst)->fullest);
+    double most = settling->fullest[way->leg];
+    for (int i = 0; i < way->n_onward; i++) {
+        double fullest = settling->fullest[way->onward[i].leg];
+        if (fullest > most) most = fullest;
+    }
     return most;
 }
 
-static void begin_moving(const struct settling *settling, struct stream *stream)
+static struct detour_way find_way(struct settling *settling, const struct stream *stream, int group)
+{
+    struct detour_way way = {.group = group, .stays = 1.0};
+    way.leg = leg_from(settling, stream->src, settling->n_switches + group);
+    const struct landing *landings = settling->legs[way.leg].landings;
+    way.n_onward = settling->legs[way.leg].n_landings;
+    struct onward *onward = arena_new(settling->perm, struct onward, way.n_onward);
+    for (int i = 0; i < way.n_onward; i++)
+        onward[i] =
+            (struct onward){leg_from(settling, landings[i].at, stream->dst), landings[i].frac};
+    way.onward = onward;
+    return way;
+}
+
+static void begin_moving(struct settling *settling, struct stream *stream)
 {
     const struct topo *topo = settling->adaptive->topo;
-    stream->stays = arena_new(settling->perm, double, settling->n_groups);
+    stream->round = arena_new(settling->perm, struct detour_way, settling->n_groups);
     for (int g = 0; g < settling->n_groups; g++) {
-        stream->stays[g] = 1.0;
-        stream->n_round += router_may_detour(topo, stream->src, stream->dst, g);
+        if (!router_may_detour(topo, stream->src, stream->dst, g)) continue;
+        stream->round[stream->n_round++] = find_way(settling, stream, g);
     }
 }
 
@@ -249,65 +313,126 @@ static void begin_moving(const struct settling *settling, struct stream *stream)
  * Returns by how much of a flow the ways of the stream have moved at most. */
 static double move(struct settling *settling, struct stream *stream)
 {
-    const struct topo *topo = settling->adaptive->topo;
-    double direct = leg_from(settling, stream->src, stream->dst)->fullest, most = 0.0;
-    if (!stream->stays && direct <= settling->cards) return 0.0;
-    if (!stream->stays) begin_moving(settling, stream);
-    for (int g = 0; g < settling->n_groups; g++) {
-        if (!router_may_detour(topo, stream->src, stream->dst, g)) continue;
-        double round = fullest_round(settling, stream, g), before = stream->stays[g];
+    int leg = direct_leg(settling, stream);
+    double direct = settling->fullest[leg], most = 0.0;
+    if (!stream->round && direct <= settling->cards) return 0.0;
+    if (!stream->round) begin_moving(settling, stream);
+    for (int r = 0; r < stream->n_round; r++) {
+        struct detour_way *way = &stream->round[r];
+        double round = fullest_round(settling, way), before = way->stays;
         double gain = (direct - round) / (direct + round);
-        stream->stays[g] = fmin(1.0, before * (1.0 - STEP * gain));
-        most = fmax(most, fabs(stream->stays[g] - before));
+        way->stays = fmin(1.0, before * (1.0 - STEP * gain));
+        most = fmax(most, fabs(way->stays - before));
     }
     return most;
 }
 
 static double fullest_cable(const struct adaptive *adaptive)
 {
+    const struct topo *topo = adaptive->topo;
     double most = 0.0;
-    for (int l = 0; l < adaptive->topo->n_links; l++)
-        most = fmax(most, adaptive->ports[l] / adaptive->topo->links[l].capacity_Bps);
+    for (int port = 0; adaptive->ports && port < topo->n_ports; port++) {
+        int up = fabric_port_up(topo, port);
+        most = fmax(most, adaptive->ports[port].up / topo->links[up].capacity_Bps);
+        most = fmax(most, adaptive->ports[port].down / topo->links[up + 1].capacity_Bps);
+    }
     return most;
 }
 
-static void keep_division(const struct settling *settling, struct stream *stream,
-                          struct arena *perm)
+/* ---- what is kept ---- */
+
+static void add_leg(struct settling *settling, int leg, double frac, struct ways *ways)
 {
-    if (!stream->stays) return;
-    int n_detours = 0;
-    struct detour *detours = arena_new(perm, struct detour, stream->n_round);
-    for (int g = 0; g < settling->n_groups; g++) {
-        double goes = 1.0 - stream->stays[g];
-        if (goes < CRUMB) continue;
-        detours[n_detours++] = (struct detour){g, goes / stream->n_round};
-        stream->division.direct -= goes / stream->n_round;
+    const struct leg *from = &settling->legs[leg];
+    for (int i = 0; i < from->n_shares; i++) {
+        int link = from->shares[i].link;
+        if (settling->part[link] <= 0.0) settling->shares[ways->n++].link = link;
+        settling->part[link] += frac * from->shares[i].frac;
     }
-    stream->division.detours = detours;
-    stream->division.n_detours = n_detours;
-    if (stream->division.direct < CRUMB) stream->division.direct = 0.0;
-    stream->stays = NULL;
+}
+
+/* A way round: both its legs, and how long the longest takes. */
+static void add_way(struct settling *settling, const struct detour_way *way, double frac,
+                    struct ways *ways)
+{
+    add_leg(settling, way->leg, frac, ways);
+    const struct landing *landings = settling->legs[way->leg].landings;
+    for (int i = 0; i < way->n_onward; i++) {
+        const struct onward *onward = &way->onward[i];
+        add_leg(settling, onward->leg, frac * onward->frac, ways);
+        double on_s = settling->legs[onward->leg].late_s;
+        ways->latency_s = fmax(ways->latency_s, landings[i].late_s + on_s);
+    }
+}
+
+static void keep_ways(struct settling *settling, struct ways *ways, struct arena *perm)
+{
+    struct link_share *shares = arena_new(perm, struct link_share, ways->n);
+    for (int i = 0; i < ways->n; i++) {
+        int link = settling->shares[i].link;
+        shares[i] = (struct link_share){link, settling->part[link]};
+        settling->part[link] = 0.0;
+    }
+    ways->shares = shares;
+}
+
+static void keep_division(struct settling *settling, struct stream *stream, struct arena *perm)
+{
+    struct division division = {.direct = 1.0};
+    if (!stream->round) return;
+    struct detour *detours = arena_new(perm, struct detour, stream->n_round);
+    for (int r = 0; r < stream->n_round; r++) {
+        double goes = 1.0 - stream->round[r].stays;
+        if (goes < CRUMB) continue;
+        struct detour detour = {stream->round[r].group, goes / stream->n_round};
+        detours[division.n_detours++] = detour;
+        division.direct -= detour.frac;
+        add_way(settling, &stream->round[r], detour.frac, &division.ways);
+    }
+    division.detours = detours;
+    if (division.direct < CRUMB) division.direct = 0.0;
+    if (division.n_detours > 0 && division.direct > 0.0) {
+        int leg = direct_leg(settling, stream);
+        add_leg(settling, leg, division.direct, &division.ways);
+        division.ways.latency_s = fmax(division.ways.latency_s, settling->legs[leg].late_s);
+    }
+    keep_ways(settling, &division.ways, perm);
+    stream->division = division;
+    stream->round = NULL;
+    stream->n_round = 0;
+}
+
+static void settle_all(struct settling *settling)
+{
+    const struct adaptive *adaptive = settling->adaptive;
+    double moved = 1.0;
+    for (int round = 0; round < ROUNDS && moved > SETTLED; round++) {
+        fill_links(settling);
+        moved = 0.0;
+        for (int i = 0; i < adaptive->n_streams; i++)
+            moved = fmax(moved, move(settling, &adaptive->streams[i]));
+    }
 }
 
 void adaptive_settle(struct adaptive *adaptive, struct arena *perm)
 {
     struct arena scratch = arena_upper_half(perm);
     const struct topo *topo = adaptive->topo;
+    if (adaptive->n_streams == 0) return;
     struct settling settling = {.adaptive = adaptive,
                                 .n_switches = topo->fabric->n_switches,
                                 .n_groups = router_n_groups(topo),
                                 .cards = fullest_cable(adaptive),
                                 .perm = &scratch};
-    settling.fullness = arena_new(&scratch, double, topo->n_links);
+    settling.loads = arena_new(&scratch, struct load, topo->n_links);
+    for (int l = 0; l < topo->n_links; l++)
+        settling.loads[l].capacity_Bps = topo->links[l].capacity_Bps;
     settling.leg_of = arena_new(&scratch, int32_t *, settling.n_switches + settling.n_groups);
     settling.room = arena_new(&scratch, struct landing, settling.n_switches);
-    double moved = 1.0;
-    for (int round = 0; round < ROUNDS && moved > SETTLED; round++) {
-        fill_links(&settling);
-        moved = 0.0;
-        for (int i = 0; i < adaptive->n_streams; i++)
-            moved = fmax(moved, move(&settling, &adaptive->streams[i]));
-    }
+    settling.part = arena_new(&scratch, double, topo->n_links);
+    settling.shares = arena_new(&scratch, struct link_share, topo->n_links);
+    make_room_for_legs(&settling, 256);
+    settle_all(&settling);
     for (int i = 0; i < adaptive->n_streams; i++)
         keep_division(&settling, &adaptive->streams[i], perm);
 }

@@ -27,6 +27,7 @@ struct division {
     double direct; /* part that takes the shortest ways */
     const struct detour *detours;
     int n_detours;
+    struct ways ways; /* all of them, between the two switches; where nothing goes round, none */
 };
 
 struct adaptive;

@@ -486,9 +486,20 @@ static void spray_detours(const struct topo *topo, const struct port_pair *pair)
 static void spray_split(const struct topo *topo, const struct port_pair *pair,
                         struct division split)
 {
-    if (split.direct > 0.0) spray(topo, pair, -1, split.direct);
-    for (int i = 0; i < split.n_detours; i++)
-        spray(topo, pair, split.detours[i].group, split.detours[i].frac);
+    struct router *router = topo->router;
+    if (split.n_detours == 0) {
+        spray(topo, pair, -1, split.direct);
+        return;
+    }
+    int up = fabric_port_up(topo, pair->src), down = fabric_port_down(topo, pair->dst);
+    double whole = split.direct;
+    for (int i = 0; i < split.n_detours; i++) whole += split.detours[i].frac;
+    add_share(router, up, whole);
+    for (int i = 0; i < split.ways.n; i++)
+        add_share(router, split.ways.shares[i].link, split.ways.shares[i].frac);
+    add_share(router, down, whole);
+    router->longest_s = fmax(router->longest_s, topo->links[up].latency_s + split.ways.latency_s +
+                                                    topo->links[down].latency_s);
 }
 
 /* Queue pairs after the first have keys of their own. */
@@ -549,7 +560,7 @@ struct ways router_leg(const struct topo *topo, int src, int target, struct land
     push_on(topo, row, row[src]);
     *n_landings = 0;
     for (int s = router->head[0]; s >= 0; s = router->next[s]) {
-        landings[(*n_landings)++] = (struct landing){s, router->part[s]};
+        landings[(*n_landings)++] = (struct landing){s, router->part[s], router->late_s[s]};
         router->part[s] = 0.0;
     }
     router->head[0] = -1;

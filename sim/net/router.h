@@ -69,6 +69,7 @@ struct ways router_end(const struct topo *topo);
 struct landing {
     int32_t at;
     double frac;
+    double late_s; /* latency of the longest way there */
 };
 int router_port_switch(const struct topo *topo, int port);
 int router_n_groups(const struct topo *topo);
