@@ -54,6 +54,7 @@ struct inputs {
     struct model
         *model; /* NULL: the scenario names none, as nothing is trained; then there is no job */
     bool plain_attention; /* a transformer whose scenario does not say how it computes attention */
+    bool plain_precision; /* one whose scenario says neither its precision nor its speed */
     struct gpu gpu;
     struct node_spec node;
     struct fabric_spec fabric;

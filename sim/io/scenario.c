@@ -268,6 +268,8 @@ static void load_model_kind(const struct loader *load, const struct json_node *n
     load->in->model = kind->build(kind, keys->sequence_length, load->perm);
     load->in->plain_attention = kind->build == transformer && !json_get(node, "fused_attention") &&
                                 !(kind->sizes[TEXT_STYLE] & TEXT_FUSED_ATTENTION);
+    load->in->plain_precision = kind->build == transformer && !json_get(load->root, "precision") &&
+                                !json_get(load->root, "measured");
 }
 
 static void load_layers(const struct loader *load, const struct json_node *node,
@@ -648,17 +650,20 @@ static int index_of(const char *name, const char *const *names)
     return names[i] ? i : 0;
 }
 
-/* check_forced — a forced algorithm or protocol must be one that the library has. */
-static void check_forced(const struct loader *load, const char *key, const char *forced)
+/* check_forced — a forced algorithm or protocol must be one that the library has, and is spelled as there. */
+static void check_forced(const struct loader *load, const char *key, const char **forced)
 {
-    if (!forced) return;
+    if (!*forced) return;
     const struct library *library = &load->in->library;
     const char *names[MAX_NAMES];
     int n = 0;
     for (int i = 0; i < library->n_choices && n < MAX_NAMES; i++) {
         const struct lib_choice *choice = &library->choices[i];
         const char *name = !strcmp(key, "algorithm") ? choice->algo->name : choice->protocol;
-        if (!strcmp(name, forced)) return;
+        if (words_alike(name, *forced)) {
+            *forced = name;
+            return;
+        }
         int seen = 0;
         while (seen < n && strcmp(names[seen], name) != 0) seen++;
         if (seen == n) names[n++] = name;
@@ -666,7 +671,7 @@ static void check_forced(const struct loader *load, const char *key, const char 
     if (n == 0) return; /* the library itself could not be read */
     const struct json_node *strategy = json_get(load->root, "strategy");
     profile_unknown(load->diag, place(load, json_get(strategy, key)),
-                    arena_text(load->perm, "%s %s", library->name, key), forced, names, n,
+                    arena_text(load->perm, "%s %s", library->name, key), *forced, names, n,
                     load->perm);
 }
 
@@ -1041,8 +1046,8 @@ static const struct inputs *load_job(const struct loader *whole, const struct js
     load_strategy(&load);
     read_framework(&load);
     check_precision(&load, &in->gpu);
-    check_forced(&load, "algorithm", in->train.algorithm);
-    check_forced(&load, "protocol", in->train.protocol);
+    check_forced(&load, "algorithm", &in->train.algorithm);
+    check_forced(&load, "protocol", &in->train.protocol);
     load_placement(&load, number, taken);
     if (!diag_ok(load.diag)) return in;
     in->train.n_nodes = count_nodes(in, *load.perm);
@@ -1131,8 +1136,8 @@ static void load_all(struct loader *load)
     load_measured(load);
     if (load->in->adjust.spread > 0) adjust_spread(load->in);
     load_run(load);
-    check_forced(load, "algorithm", load->in->train.algorithm);
-    check_forced(load, "protocol", load->in->train.protocol);
+    check_forced(load, "algorithm", &load->in->train.algorithm);
+    check_forced(load, "protocol", &load->in->train.protocol);
     if (diag_ok(load->diag)) build(load);
 }
 

@@ -116,7 +116,7 @@ static int n_cards(const struct server *server, double *rate_Bps, const struct s
     return n;
 }
 
-/* shipped cards by what NCCL calls them, their PCI class and rate. InfiniBand by generation (QDR to NDR); names
+/* shipped cards by what NCCL calls them, their PCI class and rate. InfiniBand by generation (QDR to XDR); names
  * that begin with mlx, bnxt or roce are RDMA over Ethernet, others sockets; AWS calls its EFA rdmap, HPE its
  * Slingshot cxi. EFA of 100 Gb/s is of several generations, which a name does not tell. */
 static const struct {
@@ -127,9 +127,10 @@ static const struct {
 } cards[] = {{"", true, 32, "ib-qdr"},         {"", true, 40, "ib-qdr"},
              {"", true, 56, "ib-fdr"},         {"", true, 100, "ib-edr"},
              {"", true, 200, "ib-hdr"},        {"", true, 400, "ib-ndr"},
-             {"mlx", false, 25, "roce-25"},    {"mlx", false, 40, "roce-40"},
-             {"mlx", false, 100, "roce-100"},  {"mlx", false, 200, "roce-200"},
-             {"mlx", false, 400, "roce-400"},  {"bnxt", false, 100, "roce-100"},
+             {"", true, 800, "ib-xdr"},        {"mlx", false, 25, "roce-25"},
+             {"mlx", false, 40, "roce-40"},    {"mlx", false, 100, "roce-100"},
+             {"mlx", false, 200, "roce-200"},  {"mlx", false, 400, "roce-400"},
+             {"mlx", false, 800, "roce-800"},  {"bnxt", false, 100, "roce-100"},
              {"bnxt", false, 200, "roce-200"}, {"bnxt", false, 400, "roce-400"},
              {"roce", false, 100, "roce-100"}, {"roce", false, 200, "roce-200"},
              {"roce", false, 400, "roce-400"}, {"rdmap", false, 200, "efa-200"},

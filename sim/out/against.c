@@ -90,8 +90,7 @@ static struct against *open_all(const struct request *request, const struct opti
                                   .n_measured = n,
                                   .scenarios = request->scenarios->items,
                                   .n_scenarios = request->scenarios->n,
-                                  .algorithm = options->algorithm,
-                                  .protocol = options->protocol};
+                                  .forced = {options->algorithm, options->protocol}};
     struct against *against = against_open(&files, scenario, perm, diag);
     if (against && n == 1) {
         note_library(measured[0], against->inputs[0], perm);

@@ -4,12 +4,14 @@
 #include "base/sink.h"
 #include "base/trap.h"
 #include "bound.h"
+#include "io/words.h"
 #include "out/against.h"
 #include "out/load.h"
 #include "out/progress.h"
 #include "out/tuner_page.h"
 #include "out/writer.h"
 #include "predict.h"
+#include "study/forced.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -24,6 +26,7 @@ static const double FIRST_B = 8, LAST_B = 1024.0 * 1024 * 1024, LARGEST_B = 1e15
 struct sweep {
     double first_B, last_B, factor;
     enum coll_kind kind;
+    struct forced forced;
 };
 
 struct line {
@@ -55,25 +58,14 @@ static const char *read_size(const char *name, const char *text, double *size_B,
     return NULL;
 }
 
-/* all_reduce is also written all-reduce and allreduce */
-static bool same_name(const char *a, const char *b)
-{
-    while (*a || *b) {
-        while (*a == '_' || *a == '-') a++;
-        while (*b == '_' || *b == '-') b++;
-        if (*a != *b) return false;
-        if (*a) a++, b++;
-    }
-    return true;
-}
-
 static const char *read_kind(const char *text, enum coll_kind *kind, struct arena *perm)
 {
     *kind = COLL_ALLREDUCE;
     if (!text) return NULL;
+    /* all_reduce is also written all-reduce and AllReduce */
     for (int k = 0; k < N_COLL_KINDS; k++) {
         *kind = (enum coll_kind)k;
-        if (same_name(text, coll_kind_names[k])) return NULL;
+        if (words_alike(text, coll_kind_names[k])) return NULL;
     }
     const char *near = diag_nearest(text, coll_kind_names, N_COLL_KINDS);
     return near ? arena_text(perm, "--op: unknown collective '%s'; did you mean '%s'?", text, near)
@@ -93,7 +85,10 @@ static const char *read_factor(const char *text, double *factor, struct arena *p
 static const char *read_sweep(const struct options *options, struct sweep *sweep,
                               struct arena *perm)
 {
-    *sweep = (struct sweep){.first_B = FIRST_B, .last_B = LAST_B, .factor = 2};
+    *sweep = (struct sweep){.first_B = FIRST_B,
+                            .last_B = LAST_B,
+                            .factor = 2,
+                            .forced = {options->algorithm, options->protocol}};
     const char *wrong = read_kind(options->op, &sweep->kind, perm);
     if (!wrong) wrong = read_size("--begin", options->begin, &sweep->first_B, perm);
     if (!wrong) wrong = read_size("--end", options->end, &sweep->last_B, perm);
@@ -104,56 +99,21 @@ static const char *read_sweep(const struct options *options, struct sweep *sweep
     return wrong;
 }
 
-static const char *unknown_algorithm(const char *name, enum coll_kind kind, struct arena *perm)
-{
-    const char **names = arena_new(perm, const char *, n_coll_algos);
-    int n = 0;
-    for (int a = 0; a < n_coll_algos; a++) {
-        if (coll_algos[a].kind == kind) names[n++] = coll_algos[a].name;
-    }
-    const char *near = diag_nearest(name, names, n);
-    const char *hint = near ? arena_text(perm, "; did you mean '%s'?", near) : "";
-    return arena_text(perm, "--algorithm: no '%s' for %s%s", name, coll_kind_names[kind], hint);
-}
-
-static bool is_forced(const char *forced, const char *name)
-{
-    return !forced || strcmp(forced, name) == 0;
-}
-
-/* A forced name must be one that the library offers for this kind. */
-static const char *check_forced(const struct options *options, const struct inputs *in,
-                                enum coll_kind kind, struct arena *perm)
-{
-    if (options->algorithm && !coll_find(kind, options->algorithm))
-        return unknown_algorithm(options->algorithm, kind, perm);
-    for (int c = 0; c < in->library.n_choices; c++) {
-        const struct lib_choice *choice = &in->library.choices[c];
-        if (choice->kind == kind && is_forced(options->algorithm, choice->algo->name) &&
-            is_forced(options->protocol, choice->protocol))
-            return NULL;
-    }
-    return arena_text(perm, "library %s offers no %s with algorithm %s and protocol %s",
-                      in->library.name, coll_kind_names[kind],
-                      options->algorithm ? options->algorithm : "(any)",
-                      options->protocol ? options->protocol : "(any)");
-}
-
 /* What the library itself reckons, where that is asked for. */
-static struct tuner_choice reckon(const struct inputs *in, const struct options *options,
-                                  enum coll_kind kind, double size_B)
+static struct tuner_choice reckon(const struct inputs *in, const struct sweep *sweep, double size_B)
 {
     const struct own_estimate *own = &in->own;
     if (!own->tuner) return (struct tuner_choice){.time_s = INFINITY};
-    return tuner_choose(own->tuner, &own->cluster, kind, size_B, options->algorithm,
-                        options->protocol);
+    return tuner_choose(own->tuner, &own->cluster, sweep->kind, size_B, sweep->forced.algorithm,
+                        sweep->forced.protocol);
 }
 
-static struct line measure(const struct inputs *base, const struct options *options,
-                           enum coll_kind kind, double size_B, struct arena scratch)
+static struct line measure(const struct inputs *base, const struct sweep *sweep, double size_B,
+                           struct arena scratch)
 {
-    const struct inputs *in =
-        inputs_collective(base, kind, size_B, options->algorithm, options->protocol, &scratch);
+    enum coll_kind kind = sweep->kind;
+    const struct inputs *in = inputs_collective(base, kind, size_B, sweep->forced.algorithm,
+                                                sweep->forced.protocol, &scratch);
     struct collective_time time = predict_collective(in, &scratch);
     const struct plan_coll *coll = time.plan->n_colls > 0 ? &time.plan->colls[0] : NULL;
     double algbw_Bps = size_B / time.time_s;
@@ -167,7 +127,7 @@ static struct line measure(const struct inputs *base, const struct options *opti
             bound_collective_s(base, kind, size_B, bound_help(coll ? coll->algo : NULL), scratch),
         .algorithm = coll && coll->algo ? coll->algo->name : NULL,
         .protocol = coll ? coll->protocol : NULL,
-        .own = reckon(base, options, kind, size_B),
+        .own = reckon(base, sweep, size_B),
     };
 }
 
@@ -182,15 +142,15 @@ static int count_sizes(const struct sweep *sweep)
     return n;
 }
 
-static int measure_all(const struct inputs *base, const struct options *options,
-                       const struct sweep *sweep, struct line *lines, struct arena *perm)
+static int measure_all(const struct inputs *base, const struct sweep *sweep, struct line *lines,
+                       struct arena *perm)
 {
     int n = 0, n_sizes = count_sizes(sweep);
     int before = trap_on();
     double size_B = sweep->first_B;
     while (size_B <= sweep->last_B) {
         progress_show("size", n, n_sizes);
-        lines[n++] = measure(base, options, sweep->kind, size_B, *perm);
+        lines[n++] = measure(base, sweep, size_B, *perm);
         size_B *= sweep->factor;
     }
     progress_show("size", n_sizes, n_sizes);
@@ -308,7 +268,8 @@ int collective_command(const struct options *options, struct arena *perm)
         diag_print(&diag, stderr);
         return EXIT_INPUT;
     }
-    wrong = check_forced(options, loaded.inputs, sweep.kind, perm);
+    if (!forced_find(&loaded.inputs->library, sweep.kind, &sweep.forced))
+        wrong = forced_lacking(&loaded.inputs->library, sweep.kind, &sweep.forced, perm);
     if (!wrong && loaded.inputs->n_gpus < 2) wrong = "a collective needs at least 2 GPUs";
     if (!wrong && options->as_tuner && !loaded.inputs->own.tuner)
         wrong = arena_text(perm, "library %s makes no estimate of its own (key \"tuner\")",
@@ -318,7 +279,7 @@ int collective_command(const struct options *options, struct arena *perm)
         return EXIT_INPUT;
     }
     struct line *lines = arena_new(perm, struct line, SIZES_MAX + 2);
-    int n = measure_all(loaded.inputs, options, &sweep, lines, perm);
+    int n = measure_all(loaded.inputs, &sweep, lines, perm);
     struct sink sink = sink_open(NULL, perm);
     if (options->json)
         print_json(sink.out, loaded.inputs, sweep.kind, lines, n);

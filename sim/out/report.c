@@ -79,7 +79,26 @@ static void print_training(FILE *out, const struct inputs *in)
  * precision, most frameworks have a kernel for it. */
 static const double LONG_TOKENS = 1024;
 
-static void print_note(FILE *out, const struct inputs *in)
+/* faster_half — 16 bits that the GPU computes in faster than in 32; NULL: none. */
+static const char *faster_half(const struct gpu *gpu)
+{
+    double full_flops = gpu->peak_flops[DTYPE_FP32];
+    if (gpu->peak_flops[DTYPE_BF16] > full_flops) return dtype_names[DTYPE_BF16];
+    return gpu->peak_flops[DTYPE_FP16] > full_flops ? dtype_names[DTYPE_FP16] : NULL;
+}
+
+static void note_precision(FILE *out, const struct inputs *in)
+{
+    const char *half = faster_half(&in->gpu);
+    if (!in->plain_precision || !half) return;
+    label(out, "note");
+    fprintf(out,
+            "the scenario names no precision, so arithmetic is taken to be %s; where it is of 16 "
+            "bits: --set /precision=%s\n",
+            dtype_names[in->train.dtype], half);
+}
+
+static void note_attention(FILE *out, const struct inputs *in)
 {
     bool half = in->train.dtype != DTYPE_FP32 && in->train.dtype != DTYPE_TF32;
     if (!in->plain_attention || !half || in->model->tokens_per_sample < LONG_TOKENS) return;
@@ -262,7 +281,8 @@ void report_page(FILE *out, const struct result *result, const char *question)
         return;
     }
     print_training(out, result->in);
-    print_note(out, result->in);
+    note_precision(out, result->in);
+    note_attention(out, result->in);
     fputc('\n', out);
     print_speed(out, result);
     print_verdicts(out, result);

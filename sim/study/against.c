@@ -136,11 +136,6 @@ static int group_of(struct opening *opening, const struct raw_row *row)
     return against->n_groups++;
 }
 
-static bool is_forced(const char *forced, const char *name)
-{
-    return !forced || !strcmp(forced, name);
-}
-
 static bool has_rows_for(struct opening *opening, const struct raw_row *row, int kind, int c)
 {
     const struct library *library = &opening->against->inputs[c]->library;
@@ -149,17 +144,10 @@ static bool has_rows_for(struct opening *opening, const struct raw_row *row, int
         diag_error(opening->diag, place, "a collective needs at least 2 GPUs");
         return false;
     }
-    const struct against *against = opening->against;
-    for (int i = 0; i < library->n_choices; i++) {
-        const struct lib_choice *choice = &library->choices[i];
-        if ((int)choice->kind == kind && is_forced(against->algorithm, choice->algo->name) &&
-            is_forced(against->protocol, choice->protocol))
-            return true;
-    }
-    diag_error(opening->diag, place, "library %s offers no %s%s%s%s%s", library->name,
-               row->benchmark, against->algorithm ? " by " : "",
-               against->algorithm ? against->algorithm : "", against->protocol ? " with " : "",
-               against->protocol ? against->protocol : "");
+    struct forced *forced = &opening->against->forced;
+    if (forced_find(library, (enum coll_kind)kind, forced)) return true;
+    diag_error(opening->diag, place, "%s",
+               forced_lacking(library, (enum coll_kind)kind, forced, opening->perm));
     return false;
 }
 
@@ -258,8 +246,7 @@ struct against *against_open(const struct against_files *files,
                                 .groups = arena_new(perm, struct against_group, n),
                                 .inputs = arena_new(perm, const struct inputs *, MAX_CASES),
                                 .options = options,
-                                .algorithm = files->algorithm,
-                                .protocol = files->protocol};
+                                .forced = files->forced};
     for (int f = 0; f < files->n_measured && diag_ok(diag); f++) {
         const char *scenario = files->scenarios[files->n_scenarios > 1 ? f : 0];
         struct opening opening = {against, files->measured[f], scenario, perm, diag};
@@ -296,8 +283,9 @@ static void predict_case(struct against *against, int c, const struct inputs *in
             point->predicted_s = step_s(in, work);
             continue;
         }
-        const struct inputs *one = inputs_collective(in, point->kind, point->size_B,
-                                                     against->algorithm, against->protocol, &work);
+        const struct inputs *one =
+            inputs_collective(in, point->kind, point->size_B, against->forced.algorithm,
+                              against->forced.protocol, &work);
         point->predicted_s = predict_collective(one, &work).time_s;
     }
 }
@@ -344,8 +332,9 @@ bool against_as_if(const struct against *against, int group, const char *const *
     for (int i = 0; i < of->n; i++) {
         const struct against_point *point = &against->points[of->first + i];
         struct arena work = scratch;
-        const struct inputs *one = inputs_collective(in, point->kind, point->size_B,
-                                                     against->algorithm, against->protocol, &work);
+        const struct inputs *one =
+            inputs_collective(in, point->kind, point->size_B, against->forced.algorithm,
+                              against->forced.protocol, &work);
         predicted_s[i] = predict_collective(one, &work).time_s;
     }
     trap_restore(before);

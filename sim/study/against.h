@@ -13,6 +13,7 @@
 
 #include "io/measured.h"
 #include "io/scenario.h"
+#include "study/forced.h"
 
 struct against_point {
     const char *file; /* measured there */
@@ -51,7 +52,7 @@ struct against {
     int n_in_place;               /* rows left out */
     const struct inputs **inputs; /* of each case, as written */
     const struct scenario_options *options;
-    const char *algorithm, *protocol; /* forced ones of collectives; NULL: the library chooses */
+    struct forced forced; /* of collectives */
 };
 
 struct against_files {
@@ -59,8 +60,7 @@ struct against_files {
     int n_measured;
     const char *const *scenarios; /* one for all, or one for each */
     int n_scenarios;
-    const char *algorithm,
-        *protocol; /* that the measured collectives were forced to take, or NULL */
+    struct forced forced; /* what the measured collectives were made to take */
 };
 
 /* against_open — points with their predictions. NULL after an error: nothing to compare, a scenario that

@@ -33,6 +33,8 @@ test_that "an algorithm can be forced" prints " ring " collective $good --algori
 
 test_that "an unknown op names the nearest" fails 64 "all_reduce" collective $good --op all_reduc
 test_that "an unknown algorithm is an input error" fails 1 "rng" collective $good --algorithm rng
+test_that "a name is known whatever its case" prints " ring " collective $good --op AllReduce --algorithm Ring --protocol ll128 -b 1M -e 1M
+test_that "what the library has instead is said" fails 1 "it has " collective $good --algorithm tree --protocol XX
 test_that "an unknown protocol is an input error" fails 1 "offers no" collective $good --protocol XX
 test_that "a size that is none is a usage error" fails 64 "--begin" collective $good -b big
 test_that "a negative size is a usage error" fails 64 "--begin" collective $good -b -8

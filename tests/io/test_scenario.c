@@ -715,6 +715,36 @@ static void attention_is_plain_where_nobody_says_how_it_is(void **state)
     assert_false(plain_attention("\"resnet50\"", *state));
 }
 
+static bool plain_precision(const char *rest, struct arena *perm)
+{
+    return must_load(arena_text(perm,
+                                "{\"gpu\": \"v100-sxm2-16\", \"batch_per_gpu\": 1, \"n_gpus\": 1, "
+                                "%s}",
+                                rest),
+                     perm)
+        ->plain_precision;
+}
+
+static void precision_is_plain_where_nobody_says_it_nor_the_speed(void **state)
+{
+    assert_true(plain_precision("\"model\": \"gpt2\"", *state));
+    assert_false(plain_precision("\"model\": \"gpt2\", \"precision\": \"fp32\"", *state));
+    assert_false(
+        plain_precision("\"model\": \"gpt2\", \"measured\": {\"one_gpu_throughput\": 10}", *state));
+    assert_false(plain_precision("\"model\": \"resnet50\"", *state));
+}
+
+static void forced_names_are_spelled_as_the_library_does(void **state)
+{
+    const struct inputs *in =
+        must_load("{\"gpu\": \"v100-sxm2-16\", \"batch_per_gpu\": 1, \"n_gpus\": 8, \"model\": "
+                  "\"resnet50\", \"strategy\": {\"kind\": \"ddp\", \"algorithm\": \"Ring\", "
+                  "\"protocol\": \"ll128\"}}",
+                  *state);
+    assert_string_equal(in->train.algorithm, "ring");
+    assert_string_equal(in->train.protocol, "LL128");
+}
+
 /* Decoders of LLaMA's kind fuse it: as with the key, and unlike with false, where scores are kept. */
 static void attention_is_fused_in_decoders_of_2023_and_later(void **state)
 {
@@ -759,6 +789,8 @@ int main(void)
         cmocka_unit_test(the_log_tells_defaults_from_what_was_written),
         cmocka_unit_test(attention_is_plain_where_nobody_says_how_it_is),
         cmocka_unit_test(attention_is_fused_in_decoders_of_2023_and_later),
+        cmocka_unit_test(precision_is_plain_where_nobody_says_it_nor_the_speed),
+        cmocka_unit_test(forced_names_are_spelled_as_the_library_does),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(a_file_of_17_MB_is_refused),
         cmocka_unit_test(a_missing_file_is_reported),

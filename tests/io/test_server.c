@@ -117,12 +117,16 @@ static void what_is_not_in_the_picture_stays_the_bases(void **state)
     assert_int_equal(in->node.scaleup, SCALEUP_SWITCH);
 }
 
-/* 400 Gb/s of InfiniBand are NDR; the same of Ethernet is RoCE, and of 300 Gb/s no card is shipped */
+/* 400 Gb/s of InfiniBand are NDR and 800 XDR; the same of Ethernet is RoCE, and of 300 Gb/s no card is shipped */
 static void the_card_is_told_by_kind_and_rate(void **state)
 {
     struct server *server = eight_gpus(*state);
     assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"ib-ndr\""));
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 800e9 / 8;
+    assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"ib-xdr\""));
     for (int i = 0; i < 8; i++) server->nics[i].infiniband = false;
+    assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"roce-800\""));
+    for (int i = 0; i < 8; i++) server->nics[i].rate_Bps = 400e9 / 8;
     assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"roce-400\""));
     for (int i = 0; i < 8; i++) server->nics[i].name = "rdmap1s0";
     assert_non_null(strstr(profile_text(server, NULL, *state), "\"nic\": \"efa-400\""));

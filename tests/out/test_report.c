@@ -107,6 +107,23 @@ static void attention_that_was_not_spoken_of_is(void **state)
     assert_false(says(result, "fused_attention"));
 }
 
+/* What is named is not asked for; nor is it where 16 bits are no faster. */
+static void precision_that_was_not_spoken_of_is(void **state)
+{
+    struct result *result = sample_result(1, *state);
+    struct inputs *in = sample_inputs(*state);
+    result->in = in;
+    in->gpu.peak_flops[DTYPE_FP32] = 15.7e12;
+    in->plain_precision = true;
+    assert_false(says(result, "/precision"));
+    in->gpu.peak_flops[DTYPE_FP16] = 125e12;
+    assert_true(says(result, "--set /precision=fp16\n"));
+    in->gpu.peak_flops[DTYPE_BF16] = 124e12;
+    assert_true(says(result, "--set /precision=bf16\n"));
+    in->plain_precision = false;
+    assert_false(says(result, "/precision"));
+}
+
 static void comparison_is_relative_to_the_first(void **state)
 {
     struct result *slow = sample_result(1, *state);
@@ -143,6 +160,7 @@ int main(void)
         cmocka_unit_test(bars_are_as_long_as_their_share),
         cmocka_unit_test(what_does_not_fit_is_said_loudly),
         cmocka_unit_test(attention_that_was_not_spoken_of_is),
+        cmocka_unit_test(precision_that_was_not_spoken_of_is),
         cmocka_unit_test(comparison_is_relative_to_the_first),
         cmocka_unit_test(defaults_are_told_from_what_was_given),
     };
