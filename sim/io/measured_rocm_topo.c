@@ -7,15 +7,19 @@
  *   ======================= Numa Nodes =======================
  *   GPU[0]          : (Topology) Numa Node: 0
  *
- * XGMI is a link of Infinity Fabric, each pair's counted as one. Network cards are not in it, nor which GPUs these
- * are. Source: the headings that the command prints. */
+ * XGMI is a link of Infinity Fabric, each pair's counted as one; a pair of twice a link's weight is joined by way of
+ * others (dies of MI250X: 15 by one link, 30 and 45 by more). Network cards are not in it, nor which GPUs these are.
+ * Source: the headings that the command prints; AMD SMI library, amdsmi_topo_get_link_weight. */
 #include "io/measured_formats.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 struct rocm {
-    bool in_types; /* of the matrices the one of kinds */
+    bool in_types, in_weights; /* which matrix */
+    unsigned char far[SERVER_MAX_GPUS]
+                     [SERVER_MAX_GPUS / CHAR_BIT]; /* pairs joined by way of others */
     int n_gpus;
     bool done[SERVER_MAX_GPUS];
     int n_links[SERVER_MAX_GPUS], group[SERVER_MAX_GPUS];
@@ -40,6 +44,28 @@ static void read_head(struct rocm *rocm, int n)
     for (int g = 0; g < n; g++) rocm->group[g] = g;
 }
 
+/* far_bit — of a pair in `far`. */
+static unsigned char far_bit(int other)
+{
+    return (unsigned char)(1u << (other % CHAR_BIT));
+}
+
+/* read_weights — the nearest others of a GPU are a link away. */
+static void read_weights(struct rocm *rocm, char *const *words, int n)
+{
+    int row = gpu_number(words[0]);
+    int n_others = n - 1 < SERVER_MAX_GPUS ? n - 1 : SERVER_MAX_GPUS;
+    int least = 0;
+    for (int other = 0; row >= 0 && other < n_others; other++) {
+        int weight = reading_count(words[1 + other]);
+        if (weight > 0 && (least == 0 || weight < least)) least = weight;
+    }
+    for (int other = 0; least > 0 && other < n_others; other++) {
+        if (reading_count(words[1 + other]) / 2 >= least)
+            rocm->far[row][other / CHAR_BIT] |= far_bit(other);
+    }
+}
+
 static void read_types(struct reading *reading, struct rocm *rocm, char *const *words, int n)
 {
     int row = gpu_number(words[0]);
@@ -49,7 +75,8 @@ static void read_types(struct reading *reading, struct rocm *rocm, char *const *
     }
     rocm->n_links[row] = 0;
     for (int other = 0; other < rocm->n_gpus; other++) {
-        if (strcmp(words[1 + other], "XGMI") != 0) continue;
+        bool far = rocm->far[row][other / CHAR_BIT] & far_bit(other);
+        if (far || strcmp(words[1 + other], "XGMI") != 0) continue;
         rocm->n_links[row]++;
         server_join(rocm->group, rocm->n_gpus, row, other);
     }
@@ -79,6 +106,10 @@ void rocm_topo_line(struct reading *reading, char *line)
         read_numa(rocm, line, numa + strlen(numa_name));
     } else if (line[0] == '=') {
         rocm->in_types = strstr(line, "Link Type") != NULL;
+        rocm->in_weights = strstr(line, "Weight ") != NULL;
+    } else if (rocm->in_weights) {
+        int n = reading_words(line, words);
+        if (n > 1 && gpu_number(words[1]) < 0) read_weights(rocm, words, n);
     } else if (rocm->in_types) {
         int n = reading_words(line, words);
         if (n > 1 && gpu_number(words[1]) >= 0)

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "collectives/coll.h"
+#include "io/words.h"
 
 #include <string.h>
 
@@ -32,7 +33,8 @@ const char *told_read(const struct options *options, struct reading_options *how
     how->n_ranks = (int)ranks;
     how->ranks_per_node = (int)per_node;
     if (wrong || !options->op) return wrong;
-    const struct raw_benchmark *benchmark = raw_find(options->op);
+    const char *op = words_known(options->op, coll_kind_names, N_COLL_KINDS);
+    const struct raw_benchmark *benchmark = raw_find(op ? op : options->op);
     if (!benchmark || benchmark->class != RAW_COLLECTIVE)
         return arena_text(perm, "--op: no collective '%s' in raw rows (such as all_reduce)",
                           options->op);

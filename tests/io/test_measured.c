@@ -705,6 +705,23 @@ static void rocm_smi_tells_links_and_numa_nodes(void **state)
     assert_string_equal(diag.messages[0], "text:3: has no row of GPU1 under Link Type: cut off?");
 }
 
+/* All are XGMI, but of a chain of three the ends are two links apart: 30 is twice 15. */
+static void pairs_that_are_joined_by_way_of_others_have_no_link(void **state)
+{
+    struct diag diag;
+    const struct server *server =
+        read_text("===== Weight between two GPUs =====\n GPU0 GPU1 GPU2\n"
+                  "GPU0 0 15 30\nGPU1 15 0 15\nGPU2 30 15 0\n"
+                  "===== Link Type between two GPUs =====\n GPU0 GPU1 GPU2\n"
+                  "GPU0 0 XGMI XGMI\nGPU1 XGMI 0 XGMI\nGPU2 XGMI XGMI 0\n",
+                  NULL, &diag, *state)
+            ->server;
+    assert_int_equal(server->gpus[0].n_links, 1);
+    assert_int_equal(server->gpus[1].n_links, 2);
+    assert_int_equal(server->gpus[2].n_links, 1);
+    assert_false(server->apart);
+}
+
 /* RCCL gives AMD's GPUs an sm as well: it is no compute capability. MI300X: 64 GB/s each link. */
 static void links_of_amd_are_read_from_the_file_of_rccl(void **state)
 {
@@ -1002,6 +1019,7 @@ int main(void)
         cmocka_unit_test(bridges_between_pairs_do_not_join_all),
         cmocka_unit_test(what_follows_the_first_matrix_is_counted_and_does_not_change_it),
         cmocka_unit_test(rocm_smi_tells_links_and_numa_nodes),
+        cmocka_unit_test(pairs_that_are_joined_by_way_of_others_have_no_link),
         cmocka_unit_test(links_of_amd_are_read_from_the_file_of_rccl),
         cmocka_unit_test(devices_without_names_are_told_by_their_class),
         cmocka_unit_test(links_are_counted_by_what_they_lead_to),
