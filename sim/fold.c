@@ -19,14 +19,18 @@ static double jitter_of(const struct inputs *in)
     return in->jitter * sqrt(JITTER_STAYS + (1.0 - JITTER_STAYS) / n);
 }
 
-static double lag_of(const struct inputs *in, int n_ranks)
+/* Of several jobs each has micro-batches of its own. */
+static double lag_of(const struct inputs *in, const struct job *job)
 {
-    return 1.0 + jitter_of(in) * stats_expected_max(n_ranks);
+    for (int i = 0; i < in->n_jobs; i++) {
+        if (in->jobs[i]->job == job) in = in->jobs[i];
+    }
+    return 1.0 + jitter_of(in) * stats_expected_max(job->n_ranks);
 }
 
 double fold_slowdown(const struct inputs *in, int rank)
 {
-    double lag = lag_of(in, job_part_of(in->job, rank)->n_ranks);
+    double lag = lag_of(in, job_part_of(in->job, rank));
     for (int s = 0; s < in->n_slow; s++) {
         if (in->slow[s].gpu == in->gpu_of[rank]) return in->slow[s].factor * lag;
     }
@@ -35,7 +39,7 @@ double fold_slowdown(const struct inputs *in, int rank)
 
 double fold_lag(const struct inputs *in)
 {
-    return lag_of(in, in->job->n_ranks);
+    return lag_of(in, in->job);
 }
 
 /* ---- seeds: triples told apart by numbers in order of first appearance ---- */

@@ -303,27 +303,40 @@ static struct reach no_reach(void)
     return reach;
 }
 
-static void extend_reach(struct reach *reach, const struct topo *topo, const int *links, int n)
+/* What a flow is held back to by its narrowest link of each tier. Of a link that only a part of it goes by, it
+ * is held back to so many times more. */
+static void find_narrow(const struct place *place, struct coll_flow flow, int channel,
+                        double *narrow_Bps)
 {
-    if (n == 0) return;
-    double narrow_Bps[N_TIERS];
-    double narrowest_Bps = INFINITY;
+    const struct topo *topo = place->in->topo;
+    int links[ROUTE_MAX];
     for (int t = 0; t < N_TIERS; t++) narrow_Bps[t] = INFINITY;
-    for (int l = 0; l < n; l++) {
-        const struct link *link = &topo->links[links[l]];
-        narrow_Bps[link->tier] = fmin(narrow_Bps[link->tier], link->capacity_Bps);
-        narrowest_Bps = fmin(narrowest_Bps, link->capacity_Bps);
+    if (topo_single(topo)) {
+        int n = place_route(place, flow, channel, links);
+        for (int l = 0; l < n; l++) {
+            const struct link *link = &topo->links[links[l]];
+            narrow_Bps[link->tier] = fmin(narrow_Bps[link->tier], link->capacity_Bps);
+        }
+        return;
     }
+    struct ways ways = place_spread(place, flow, channel, NULL);
+    for (int i = 0; i < ways.n; i++) {
+        const struct link *link = &topo->links[ways.shares[i].link];
+        double part_Bps = link->capacity_Bps / ways.shares[i].frac;
+        narrow_Bps[link->tier] = fmin(narrow_Bps[link->tier], part_Bps);
+    }
+}
+
+static void extend_reach(struct reach *reach, const double *narrow_Bps)
+{
+    double narrowest_Bps = INFINITY;
+    for (int t = 0; t < N_TIERS; t++) narrowest_Bps = fmin(narrowest_Bps, narrow_Bps[t]);
     bool best = !reach->used || narrowest_Bps > reach->best_narrowest_Bps;
     if (best) reach->best_narrowest_Bps = narrowest_Bps;
     for (int t = 0; t < N_TIERS; t++) {
         reach->slowest_Bps[t] = fmin(reach->slowest_Bps[t], narrow_Bps[t]);
         if (best) reach->best_Bps[t] = narrow_Bps[t];
     }
-    enum hop_kind kind = place_hop_kind(topo, links, n);
-    if (!reach->used || kind > reach->kind) reach->kind = kind;
-    reach->latency_s = fmax(reach->latency_s, topo_path_latency_s(topo, links, n));
-    reach->used = true;
 }
 
 /* Between two members of one node it extends `inside`, otherwise `outside`. */
@@ -331,10 +344,17 @@ static void extend_reaches(struct reach *inside, struct reach *outside, const st
                            struct coll_flow flow, int channel)
 {
     int links[ROUTE_MAX];
+    double narrow_Bps[N_TIERS];
     int n = place_route(place, flow, channel, links);
     const struct topo *topo = place->in->topo;
-    bool crosses = place_hop_kind(topo, links, n) == HOP_NET;
-    extend_reach(crosses ? outside : inside, topo, links, n);
+    enum hop_kind kind = place_hop_kind(topo, links, n);
+    struct reach *reach = kind == HOP_NET ? outside : inside;
+    if (n == 0) return;
+    find_narrow(place, flow, channel, narrow_Bps);
+    extend_reach(reach, narrow_Bps);
+    if (!reach->used || kind > reach->kind) reach->kind = kind;
+    reach->latency_s = fmax(reach->latency_s, topo_path_latency_s(topo, links, n));
+    reach->used = true;
 }
 
 /* Blocks of ranks_per_node members start at equal places of their nodes, so the owner of a rail in

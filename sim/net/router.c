@@ -28,6 +28,7 @@ struct router {
     const struct routing *routing;
     int n_switches, n_groups;
     int *group;          /* [n_switches] */
+    bool *shunned;       /* [n_groups] see router_shun */
     struct ends out, in; /* of links that have not failed */
     int32_t *ways;       /* [most links of a switch] those of `out` that a flow is split over */
     uint16_t *distance;  /* [targets * n_switches], the target's rows when known */
@@ -112,6 +113,7 @@ static void open_graph(const struct topo *topo, struct router *router, struct ar
 {
     int n = router->n_switches = topo->fabric->n_switches;
     number_groups(topo, router, perm);
+    router->shunned = arena_new(perm, bool, router->n_groups);
     int64_t n_targets = (int64_t)n + router->n_groups;
     router->out = list_ends(topo, true, perm);
     router->in = list_ends(topo, false, perm);
@@ -296,22 +298,27 @@ int router_port_switch(const struct topo *topo, int port)
 
 static bool may_detour(const struct router *router, int here, int there, int via)
 {
-    return router->group[here] != via && router->group[there] != via;
+    return router->group[here] != via && router->group[there] != via && !router->shunned[via];
 }
 
-/* The group to go round by: one of those that neither end is in; -1 when there is none. */
+/* The group to go round by: one of those that neither end is in, and when that is shunned the next that is
+ * not; -1 when there is none. */
 static int draw_detour(const struct topo *topo, const struct port_pair *pair)
 {
     const struct router *router = topo->router;
-    int here = router->group[router_port_switch(topo, pair->src)];
-    int there = router->group[router_port_switch(topo, pair->dst)];
+    int src = router_port_switch(topo, pair->src), dst = router_port_switch(topo, pair->dst);
+    int here = router->group[src], there = router->group[dst];
     int n = router->n_groups - 1 - (here != there);
     if (n < 1) return -1;
     uint64_t hash = fabric_hash(topo, pair->src, pair->dst, pair->key, STAGE_GROUP);
     int via = (int)(hash % (uint64_t)n);
     int low = here < there ? here : there, high = here < there ? there : here;
     via += via >= low; /* step over both */
-    return via + (high != low && via >= high);
+    via += high != low && via >= high;
+    for (int tried = 0; tried < router->n_groups; tried++, via = (via + 1) % router->n_groups) {
+        if (may_detour(router, src, dst, via)) return via;
+    }
+    return -1;
 }
 
 static int route_walked(const struct topo *topo, struct port_pair pair, int via, int *links)
@@ -759,4 +766,23 @@ bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_p
         return false;
     }
     return true;
+}
+
+void router_shun(const struct topo *topo, struct arena scratch)
+{
+    if (topo->n_failed == 0 || !topo->fabric || !topo->fabric->routing->detours) return;
+    struct router *router = topo->router;
+    int start = port_vertex(topo, plugged_port(topo, 0));
+    struct search there = {topo, false, false, arena_new(&scratch, bool, topo->n_vertices)};
+    struct search back = {topo, false, true, arena_new(&scratch, bool, topo->n_vertices)};
+    search_from(&there, start, scratch);
+    search_from(&back, start, scratch);
+    for (int g = 0; g < router->n_groups; g++) router->shunned[g] = true;
+    for (int s = 0; s < router->n_switches; s++) {
+        if (there.seen[topo->fabric->first_vertex + s]) router->shunned[router->group[s]] = false;
+    }
+    for (int s = 0; s < router->n_switches; s++) {
+        int v = topo->fabric->first_vertex + s;
+        if (there.seen[v] && !back.seen[v]) router->shunned[router->group[s]] = true;
+    }
 }

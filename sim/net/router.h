@@ -82,4 +82,8 @@ struct ways router_leg(const struct topo *topo, int src, int target, struct land
 bool router_report_cut(const struct topo *topo, struct diag *diag, struct diag_place place,
                        struct arena scratch);
 
+/* router_shun — no detours, from now on, by groups that failed links have cut off, to or from them. Where ports
+ * are not cut off from each other it is the same for all. */
+void router_shun(const struct topo *topo, struct arena scratch);
+
 #endif

@@ -344,7 +344,9 @@ void topo_reroute(struct topo *topo, struct arena *perm, struct diag *diag, stru
     topo->n_failed = 0;
     for (int l = 0; l < topo->n_links; l++) topo->n_failed += topo->links[l].failed;
     if (!router_report_cut(topo, diag, place, *perm)) return;
-    if (router_fits(topo, diag, place)) topo->router = router_new(topo, perm);
+    if (!router_fits(topo, diag, place)) return;
+    topo->router = router_new(topo, perm);
+    router_shun(topo, *perm);
 }
 
 double topo_path_latency_s(const struct topo *topo, const int *links, int n_links)

@@ -12,7 +12,7 @@ static struct program moved(const struct program *program, int first_comm, int n
     copy.n_iterations = n_iterations;
     copy.cap_ops = copy.n_ops;
     copy.ops = arena_new(perm, struct op, copy.n_ops);
-    memcpy(copy.ops, program->ops, (size_t)copy.n_ops * sizeof *copy.ops);
+    if (copy.n_ops > 0) memcpy(copy.ops, program->ops, (size_t)copy.n_ops * sizeof *copy.ops);
     for (int o = 0; o < copy.n_ops; o++) {
         if (copy.ops[o].kind == OP_COLLECTIVE) copy.ops[o].comm += first_comm;
     }

@@ -1,20 +1,26 @@
 /* Ways by load: what all flows together choose. */
 #include "net/adaptive.h"
 
+#include "net/fabric.h"
 #include "net/shapes.h"
 
 #include <math.h>
 #include <string.h>
 
 /* 9 groups of 4 routers of 2 hosts, a cable between any two groups */
-static struct topo *dragonfly72(struct arena *perm)
+static struct topo *dragonfly_of(int n_hosts, struct arena *perm)
 {
     struct fabric_spec fabric = fabric_of("dragonfly");
     fabric.ports_per_router = fabric.global_per_router = 2;
     fabric.routers_per_group = 4;
     fabric.n_groups = 9;
     fabric.routing = "ugal";
-    return built(one_gpu_node(), fabric, 72, perm);
+    return built(one_gpu_node(), fabric, n_hosts, perm);
+}
+
+static struct topo *dragonfly72(struct arena *perm)
+{
+    return dragonfly_of(72, perm);
 }
 
 /* flows from each GPU to the one so many behind it, those of GPU `first` first, then down or up */
@@ -118,6 +124,33 @@ static void what_a_cable_cannot_carry_goes_round(void **state)
     }
 }
 
+/* Of nine groups the last has no hosts. It counts as cut off when nothing leads there, and when nothing leads
+ * away; flows of each group to the next then go round by the others only. */
+static void nobody_goes_round_by_a_group_that_is_cut_off(void **state)
+{
+    for (int away = 0; away < 2; away++) {
+        struct arena *perm = *state;
+        struct topo *topo = dragonfly_of(64, perm);
+        for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+            const struct link *link = &topo->links[l];
+            int end = (away ? link->src : link->dst) - topo->fabric->first_vertex;
+            bool there = end >= 0 && topo->fabric->kind->group(topo, end) == 8;
+            topo->links[l].failed = there && link->tier == TIER_GLOBAL;
+        }
+        struct diag diag = {.perm = perm};
+        topo_reroute(topo, perm, &diag, (struct diag_place){.file = "test"});
+        assert_true(diag_ok(&diag));
+        const struct adaptive *adaptive = offered(topo, (struct shift){8, 0, 1}, perm);
+        for (int i = 0; i < 64; i++) {
+            struct division division =
+                adaptive_division(adaptive, (struct port_pair){i, (i + 8) % 64, 0});
+            assert_true(division.n_detours > 0);
+            for (int d = 0; d < division.n_detours; d++)
+                assert_int_not_equal(division.detours[d].group, 8);
+        }
+    }
+}
+
 /* Phases joined: of two switches as the first phase that has them says. */
 static void of_joined_phases_the_first_counts(void **state)
 {
@@ -139,6 +172,7 @@ int main(void)
         cmocka_unit_test(equal_flows_go_equal_ways),
         cmocka_unit_test(flows_that_no_queue_meets_stay_on_shortest_ways),
         cmocka_unit_test(what_a_cable_cannot_carry_goes_round),
+        cmocka_unit_test(nobody_goes_round_by_a_group_that_is_cut_off),
         cmocka_unit_test(of_joined_phases_the_first_counts),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -169,6 +169,25 @@ static void routes_go_round_failed_links(void **state)
     }
 }
 
+/* 37 hosts fill the first five of nine groups; nothing leads away from the sixth any more. */
+static void a_group_that_is_cut_off_is_no_detour(void **state)
+{
+    for (int r = 0; r < n_routings; r++) {
+        struct arena scratch = **(struct arena **)state;
+        if (!routings[r].detours) continue;
+        struct topo *topo = built(one_gpu_node(), dragonfly72(routings[r].name), 37, &scratch);
+        for (int l = topo->fabric->first_link; l < topo->n_links; l++) {
+            int src = topo->links[l].src - topo->fabric->first_vertex;
+            bool away = src >= 0 && topo->links[l].tier == TIER_GLOBAL;
+            topo->links[l].failed = away && topo->fabric->kind->group(topo, src) == 5;
+        }
+        struct diag diag = {.perm = &scratch};
+        topo_reroute(topo, &scratch, &diag, (struct diag_place){.file = "test"});
+        assert_true(diag_ok(&diag));
+        assert_all_conserved(topo, scratch);
+    }
+}
+
 static void a_flow_that_meets_no_failure_keeps_its_way(void **state)
 {
     struct arena *perm = *state;
@@ -414,6 +433,7 @@ int main(void)
         cmocka_unit_test(every_routing_carries_whole_flows_over_every_fabric),
         cmocka_unit_test(every_routing_carries_whole_flows_through_parts),
         cmocka_unit_test(routes_go_round_failed_links),
+        cmocka_unit_test(a_group_that_is_cut_off_is_no_detour),
         cmocka_unit_test(a_flow_that_meets_no_failure_keeps_its_way),
         cmocka_unit_test(a_cut_network_is_named),
         cmocka_unit_test(a_card_without_its_cable_is_stood_in_for_by_the_next),

@@ -7,6 +7,7 @@
 #include "net/fabric.h"
 #include "net/routing.h"
 #include "net/shapes.h"
+#include "workload/merge.h"
 
 #include <string.h>
 
@@ -606,6 +607,29 @@ static void many_micro_batches_jitter_less_than_one(void **state)
     assert_close((fold_lag(in) - 1.0) / one, sqrt(0.625), 1e-9);
 }
 
+/* Side by side as alone: each has its own micro-batches. */
+static void jobs_jitter_by_their_own_micro_batches(void **state)
+{
+    struct arena perm = *(struct arena *)*state;
+    struct topo *topo = build_topo(&quad_node, &tree_ecmp, 16, &perm);
+    struct inputs *in[3]; /* two jobs, and both together */
+    for (int i = 0; i < 3; i++) {
+        struct job *job = new_job((struct mesh){1, {8}, {"dp"}}, 1, &perm);
+        in[i] = build_inputs(topo, job, &perm);
+        in[i]->jitter = 0.02;
+        in[i]->train.grad_accumulation = i == 1 ? 16 : 1;
+    }
+    const struct job *parts[] = {in[0]->job, in[1]->job};
+    const struct inputs *jobs[] = {in[0], in[1]};
+    in[2]->job = job_merge(parts, 2, (int[]){4, 4}, &perm);
+    in[2]->jobs = jobs;
+    in[2]->n_jobs = 2;
+    in[2]->gpu_of = shuffled_places(16, &perm);
+    assert_true(fold_slowdown(in[0], 0) > fold_slowdown(in[1], 0) + 1e-3);
+    for (int r = 0; r < 16; r++)
+        assert_close(fold_slowdown(in[2], r), fold_slowdown(in[r / 8], r % 8), 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +645,7 @@ int main(void)
         cmocka_unit_test(merged_runs_are_near_exact_ones),
         cmocka_unit_test(merged_rings_end_with_the_slowest),
         cmocka_unit_test(many_micro_batches_jitter_less_than_one),
+        cmocka_unit_test(jobs_jitter_by_their_own_micro_batches),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -445,6 +445,38 @@ static void a_ring_in_bad_order_feels_the_oversubscription(void **state)
     }
 }
 
+/* Sixteen hosts in order on leaves of four with four ways up. A quarter of what leaves a leaf goes by a cable: at
+ * half its rate it carries that and more, at an eighth half of it. */
+static void a_slow_cable_holds_back_the_part_that_goes_by_it(void **state)
+{
+    struct fabric_spec spec = {.kind = "fat-tree",
+                               .ports_per_leaf = 4,
+                               .oversubscription = 1,
+                               .core_oversubscription = 1,
+                               .routing = "spray"};
+    struct node_spec node = ideal_node;
+    node.nic_latency_s = 0;
+    double alone_s = 2 * 15.0 / 16 * 16e6 / (10 * GB);
+    for (int slow = 1; slow <= 8; slow *= 2) {
+        struct arena scratch = **(struct arena **)state;
+        struct op op = coll_op(0, COLL_ALLREDUCE, 16e6, "ring");
+        struct inputs *in = alone(&node, &spec, 16, op, &scratch);
+        in->library.rendezvous = false;
+        for (int spine = 0; spine < 4; spine++) {
+            char name[TOPO_NAME_MAX];
+            snprintf(name, sizeof name, "leaf 0 -> spine %d", spine);
+            int link = topo_find_link(in->topo, name);
+            assert_true(link >= 0);
+            if (spine == 0) in->topo->links[link].capacity_Bps /= slow;
+        }
+        struct three times = run_three(in, scratch);
+        double want_s = slow == 8 ? 2 * alone_s : alone_s;
+        assert_close(times.estimate_s, want_s, 1e-3);
+        assert_close(times.fluid_s, want_s, 1e-3);
+        assert_close(times.message_s, want_s, 1e-3);
+    }
+}
+
 static void assert_same_runs(const struct run *a, const struct run *b)
 {
     assert_int_equal(a->n_events, b->n_events);
@@ -633,6 +665,7 @@ int main(void)
         cmocka_unit_test(places_on_a_switch_are_alike),
         cmocka_unit_test(switches_of_a_symmetric_fabric_are_alike),
         cmocka_unit_test(a_ring_in_bad_order_feels_the_oversubscription),
+        cmocka_unit_test(a_slow_cable_holds_back_the_part_that_goes_by_it),
         cmocka_unit_test(runs_repeat_bit_for_bit),
         cmocka_unit_test(rings_take_what_simgrid_gives),
         cmocka_unit_test(a_lane_has_the_slots_of_the_channels_that_it_stands_for),
