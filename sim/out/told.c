@@ -19,6 +19,15 @@ static const char *read_count(const char *name, const char *text, double most, d
     return arena_text(perm, "%s: '%s' is not a whole number from 1 on", name, text);
 }
 
+/* benchmark_of — of raw rows, whatever the case and dashes of its name. */
+static const struct raw_benchmark *benchmark_of(const char *name)
+{
+    for (int b = 0; b < n_raw_benchmarks; b++) {
+        if (words_alike(name, raw_benchmarks[b].name)) return &raw_benchmarks[b];
+    }
+    return NULL;
+}
+
 const char *told_read(const struct options *options, struct reading_options *how,
                       struct arena *perm)
 {
@@ -33,8 +42,7 @@ const char *told_read(const struct options *options, struct reading_options *how
     how->n_ranks = (int)ranks;
     how->ranks_per_node = (int)per_node;
     if (wrong || !options->op) return wrong;
-    const char *op = words_known(options->op, coll_kind_names, N_COLL_KINDS);
-    const struct raw_benchmark *benchmark = raw_find(op ? op : options->op);
+    const struct raw_benchmark *benchmark = benchmark_of(options->op);
     if (!benchmark || benchmark->class != RAW_COLLECTIVE)
         return arena_text(perm, "--op: no collective '%s' in raw rows (such as all_reduce)",
                           options->op);

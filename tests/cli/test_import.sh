@@ -29,6 +29,7 @@ scenario=scenarios/minimal.json
 "$dpsim" collective $scenario -b 1K -e 256M >"$work/nccl.txt"
 "$dpsim" collective $scenario -b 1K -e 256M --set '/adjust={"latency":2,"network_rate":0.5}' >"$work/slow.txt"
 test_that "the table that collective prints is one of nccl-tests" gives "send" import --op send_recv "$work/nccl.txt"
+test_that "a collective is known whatever its case" gives "send" import --op SendRecv "$work/nccl.txt"
 test_that "a cluster that is as predicted passes the gate" gives "ok   all_reduce" check "$work/nccl.txt" --against $scenario
 test_that "one that is slower does not" run 1 check "$work/slow.txt" --against $scenario
 test_that "and what to look at is said" grep -q "first suspicion: a card at half its rate" "$work/out"
