@@ -309,9 +309,9 @@ static void find_narrow(const struct place *place, struct coll_flow flow, int ch
                         double *narrow_Bps)
 {
     const struct topo *topo = place->in->topo;
-    int links[ROUTE_MAX];
     for (int t = 0; t < N_TIERS; t++) narrow_Bps[t] = INFINITY;
     if (topo_single(topo)) {
+        int links[ROUTE_MAX];
         int n = place_route(place, flow, channel, links);
         for (int l = 0; l < n; l++) {
             const struct link *link = &topo->links[links[l]];
