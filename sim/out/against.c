@@ -283,24 +283,66 @@ int against_check(const struct options *options, struct arena *perm)
     return good ? EXIT_FINE : EXIT_INPUT;
 }
 
-/* print_answer — whether a group is as it should be, and if not, why: what is within what healthy clusters differ
- * by gives no suspicion. */
-static void print_answer(FILE *out, const struct against *against, int g, struct arena *perm)
+/* whether a group is as it should be, and if not, why */
+struct answer {
+    struct what_if_pace pace;
+    double error; /* median of |predicted / measured - 1| */
+    const char *suspicion;
+};
+
+/* answer_of — what is within what healthy clusters differ by gives no suspicion. */
+static struct answer answer_of(const struct against *against, int g, struct arena *perm)
 {
     const struct against_group *group = &against->groups[g];
     const struct against_point *points = &against->points[group->first];
-    struct what_if_pace pace = what_if_pace(against, g, *perm);
-    const char *suspicion = what_if_suspicion(against, g, *perm);
-    double off = pace.ratio > what_if_slow ? what_if_slow : LATENCY_SLOW;
-    if (!suspicion[0]) suspicion = against_suspicion(points, group->n, off - 1, perm);
-    if (!points->step) {
+    struct answer answer = {.pace = what_if_pace(against, g, *perm),
+                            .error = against_error(points, group->n, *perm),
+                            .suspicion = what_if_suspicion(against, g, *perm)};
+    double off = answer.pace.ratio > what_if_slow ? what_if_slow : LATENCY_SLOW;
+    if (!answer.suspicion[0]) answer.suspicion = against_suspicion(points, group->n, off - 1, perm);
+    return answer;
+}
+
+static void print_answer(FILE *out, const struct against_group *group, bool step,
+                         const struct answer *answer)
+{
+    if (!step) {
         fprintf(out, "# %s: %s take %.2f of the predicted time, %s (healthy: %g to %g)\n",
-                group->name, pace.large ? "8 MB and more" : "all sizes", pace.ratio, pace.verdict,
-                what_if_fast, what_if_slow);
+                group->name, answer->pace.large ? "8 MB and more" : "all sizes", answer->pace.ratio,
+                answer->pace.verdict, what_if_fast, what_if_slow);
     }
-    fprintf(out, "# %s: median error %.1f %%%s%s\n", group->name,
-            100 * against_error(points, group->n, *perm), suspicion[0] ? "; first suspicion: " : "",
-            suspicion);
+    fprintf(out, "# %s: median error %.1f %%%s%s\n", group->name, 100 * answer->error,
+            answer->suspicion[0] ? "; first suspicion: " : "", answer->suspicion);
+}
+
+static void print_answer_json(struct writer *writer, const struct against_group *group, bool step,
+                              const struct answer *answer)
+{
+    writer_flat_object(writer, NULL);
+    writer_text(writer, "series", group->name);
+    if (!step) {
+        writer_number(writer, "measured_over_predicted", answer->pace.ratio);
+        writer_text(writer, "verdict", answer->pace.verdict);
+    }
+    writer_number(writer, "median_abs_err", answer->error);
+    writer_text(writer, "suspicion", answer->suspicion);
+    writer_end(writer);
+}
+
+static void print_answers(struct writer *writer, const struct against *against, bool json,
+                          struct arena *perm)
+{
+    if (json) writer_list(writer, "series");
+    for (int g = 0; g < against->n_groups; g++) {
+        const struct against_group *group = &against->groups[g];
+        bool step = against->points[group->first].step;
+        struct answer answer = answer_of(against, g, perm);
+        if (json)
+            print_answer_json(writer, group, step, &answer);
+        else
+            print_answer(writer->out, group, step, &answer);
+    }
+    if (json) writer_end(writer);
 }
 
 int against_compare(const struct options *options, struct arena *perm)
@@ -316,10 +358,11 @@ int against_compare(const struct options *options, struct arena *perm)
     if (options->json) {
         writer_object(&writer, NULL);
         print_points_json(&writer, against, false);
+        print_answers(&writer, against, true, perm);
         writer_end(&writer);
     } else {
         print_points(sink.out, against, false);
-        for (int g = 0; g < against->n_groups; g++) print_answer(sink.out, against, g, perm);
+        print_answers(&writer, against, false, perm);
     }
     sink_close(&sink);
     return EXIT_FINE;

@@ -39,6 +39,7 @@ test_that "the gate writes JUnit" run 1 check "$work/slow.txt" --against $scenar
 test_that "with the failure in it" grep -q "<failure message=\"median error" "$work/gate.xml"
 test_that "measured stands beside predicted" gives "1.000" collective $scenario --compare "$work/nccl.txt"
 test_that "which is as it should be" gives "take 1.00 of the predicted time, as they should" collective $scenario --compare "$work/nccl.txt"
+test_that "in JSON too" gives '"verdict": "as they should"' collective $scenario --json --compare "$work/nccl.txt"
 "$dpsim" collective $scenario --algorithm tree --protocol Simple -b 64M -e 256M >"$work/tree.txt"
 test_that "a forced algorithm is compared with itself" gives "median error 0.0 %" collective $scenario --algorithm tree --protocol Simple --compare "$work/tree.txt"
 test_that "that the library has" fails 1 "offers no all_reduce by pat" collective $scenario --algorithm pat --compare "$work/tree.txt"
