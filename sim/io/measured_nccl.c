@@ -290,17 +290,6 @@ static void open_section(struct reading *reading, struct nccl *nccl)
                           .foreign = named ? foreign : NULL};
 }
 
-/* NCCL's own number of its version, 22602 of 2.26.2, and 2708 before 2.9. Source: NVIDIA/nccl, src/nccl.h.in */
-static void read_code(struct reading *reading, int code)
-{
-    enum { LONG_FROM = 10000 };
-    int major = code / (code < LONG_FROM ? 1000 : LONG_FROM);
-    int minor = code / 100 % (code < LONG_FROM ? 10 : 100);
-    if (code > 0)
-        reading_head(reading, "nccl",
-                     arena_text(reading->perm, "%d.%d.%d", major, minor, code % 100));
-}
-
 static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
 {
     if (read_rank(reading, nccl, line)) return;
@@ -326,15 +315,7 @@ static void read_comment(struct reading *reading, struct nccl *nccl, char *line)
         if (colon && reading_words(colon + 1, words) > 0) reading_number(words[0], &nccl->average);
     } else if (strstr(line, "nccl-tests version")) {
         reading_head(reading, "tool", line + strspn(line, "# "));
-        read_code(reading, number_after(line, "nccl-library="));
     }
-}
-
-/* "2.26.2+cuda12.8", and of another day "2.4.8+cuda10.1" */
-static void read_version(struct reading *reading, const char *text)
-{
-    size_t n = strspn(text, "0123456789.");
-    if (n > 0) reading_head(reading, "nccl", arena_text(reading->perm, "%.*s", (int)n, text));
 }
 
 /* --- rows ------------------------------------------------------------------------------------------ */
@@ -676,24 +657,35 @@ bool nccl_text_claims(const char *line)
     return (strstr(line, "_perf ") && nccl_collective(line)) || is_bare_row(line);
 }
 
+static void tell_version(struct reading *reading, bool amd, const char *version)
+{
+    reading_head(reading, "library",
+                 arena_text(reading->perm, "%s-%s", amd ? "rccl" : "nccl", version));
+    if (!amd) reading_head(reading, "nccl", version);
+}
+
+/* NCCL's own number of its version, 22602 of 2.26.2, and 2708 before 2.9. Source: NVIDIA/nccl, src/nccl.h.in */
+static void tell_code(struct reading *reading, int code)
+{
+    enum { LONG_FROM = 10000 };
+    int major = code / (code < LONG_FROM ? 1000 : LONG_FROM);
+    int minor = code / 100 % (code < LONG_FROM ? 10 : 100);
+    if (code > 0)
+        tell_version(reading, false,
+                     arena_text(reading->perm, "%d.%d.%d", major, minor, code % 100));
+}
+
 /* tell_library — "NCCL version 2.27.3+cuda12.9", "RCCL version : 2.27.7-HEAD", "nccl-library=22907". */
 static void tell_library(struct reading *reading, const char *line)
 {
-    const char *coded = strstr(line, "nccl-library=");
+    tell_code(reading, number_after(line, "nccl-library="));
     const char *at = strstr(line, "CCL version ");
-    int code = coded ? reading_count(strchr(coded, '=') + 1) : 0;
-    if (code > 10000)
-        reading_head(
-            reading, "library",
-            arena_text(reading->perm, "nccl-%d.%d.%d", code / 10000, code / 100 % 100, code % 100));
     if (!at || at == line || !strchr("NR", at[-1])) return;
     const char *version = strchr(at, ' ') + strlen(" version");
     version += strspn(version, " :");
     int length = (int)strspn(version, "0123456789.");
     if (length > 0)
-        reading_head(
-            reading, "library",
-            arena_text(reading->perm, "%cccl-%.*s", at[-1] == 'R' ? 'r' : 'n', length, version));
+        tell_version(reading, at[-1] == 'R', arena_text(reading->perm, "%.*s", length, version));
 }
 
 void nccl_text_line(struct reading *reading, char *line)
@@ -706,7 +698,7 @@ void nccl_text_line(struct reading *reading, char *line)
     } else if (line[0] >= '0' && line[0] <= '9') {
         read_row(reading, nccl, line);
     } else if (strstr(line, "NCCL version ")) {
-        read_version(reading, strstr(line, "NCCL version ") + 13);
+        return; /* told */
     } else if (strstr(line, "NCCL INFO") || strstr(line, "NCCL WARN")) {
         reading_skip(reading, "lines of NCCL_DEBUG");
     } else if (strstr(line, "_perf") && nccl_collective(line)) {

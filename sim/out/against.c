@@ -25,21 +25,13 @@ struct request {
     const struct text_list *files, *scenarios;
 };
 
-static const char *head_of(const struct measured *measured, const char *key)
-{
-    for (int h = 0; h < measured->raw.n_heads; h++) {
-        if (!strcmp(measured->raw.heads[h].key, key)) return measured->raw.heads[h].value;
-    }
-    return NULL;
-}
-
 /* note_library — the version that the file names, where the scenario takes the rules of another. */
 static void note_library(const struct measured *measured, const struct inputs *in,
                          struct arena *perm)
 {
-    const char *version = head_of(measured, "nccl");
+    const char *version = raw_value(&measured->raw, "nccl");
     const char *names[PROFILE_MAX_KNOWN];
-    if (!version || strncmp(in->library.name, "nccl", 4) != 0) return;
+    if (!version[0] || strncmp(in->library.name, "nccl", 4) != 0) return;
     const char *name = arena_text(perm, "nccl-%s", version);
     int n = profile_list(load_profile_dir(perm), &profile_kinds[PROFILE_LIBRARY], names, perm);
     const char *nearest = version_nearest(name, names, n);
@@ -51,9 +43,9 @@ static void note_library(const struct measured *measured, const struct inputs *i
 /* note_gpu — the GPU that the file names, where that is a known one and not the scenario's. */
 static void note_gpu(const struct measured *measured, const struct inputs *in, struct arena *perm)
 {
-    const char *device = head_of(measured, "device");
+    const char *device = raw_value(&measured->raw, "device");
     const char *names[PROFILE_MAX_KNOWN];
-    if (!device) return;
+    if (!device[0]) return;
     const char *called = words_short(device, perm);
     int n = profile_list(load_profile_dir(perm), &profile_kinds[PROFILE_GPU], names, perm);
     const char *known = words_known(called, names, n);

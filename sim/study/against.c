@@ -59,15 +59,6 @@ static bool fit_batch(struct against_case *this, const struct inputs *in, struct
     return true;
 }
 
-/* process_per — "gpu" or "server", as the file tells; "" where it does not, and of steps. */
-static const char *process_per(const struct raw *raw, bool step)
-{
-    for (int h = 0; h < raw->n_heads && !step; h++) {
-        if (!strcmp(raw->heads[h].key, "process_per")) return raw->heads[h].value;
-    }
-    return "";
-}
-
 static void as_measured(struct opening *opening, struct against_case *this)
 {
     if (this->n_gpus > 0)
@@ -83,7 +74,7 @@ static int open_case(struct opening *opening, const struct raw_row *row)
     const struct scenario_options *options = against->options;
     bool step = raw_find(row->benchmark)->class == RAW_STEP;
     double batch = step ? (double)row->batch : 0;
-    const char *drivers = process_per(&opening->measured->raw, step);
+    const char *drivers = step ? "" : raw_value(&opening->measured->raw, "process_per");
     for (int c = 0; c < against->n_cases; c++) {
         const struct against_case *known = &against->cases[c];
         if (known->scenario == opening->scenario && known->n_gpus == row->n_ranks &&
